@@ -1,0 +1,40 @@
+# Two commands do everything on a fresh machine: `make test` and `make train`. Set-up is part of both.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS ?= 2
+
+.PHONY: help setup test lint verify bench libraries golden format clean train
+
+help:
+	@echo "make test       set up, lint, type-check and run the tests"
+	@echo "make train      set up, then train, export and evaluate an opponent (about five minutes)"
+	@echo "make verify     the long checks: 20,000 games against the reference rules, and more"
+	@echo "make bench      speed, side by side with other libraries"
+	@echo "make libraries  train a little with every supported RL library"
+	@echo "make golden     write the golden playthroughs anew (then read the diff)"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'byzanz_env needs Python 3.11 or newer')"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(READY) lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m plain -n $(JOBS)
+
+format: $(READY)
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Byzanz: rules, engine, actions, observation, text and bots of this one game."""

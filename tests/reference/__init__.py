@@ -1,0 +1,1 @@
+"""Slow second implementations of rule pages, for comparison with the engines."""
