@@ -66,7 +66,7 @@ STATE = np.dtype(
             ("players", "i1"),
             ("phase", "i1"),
             ("seat", "i1"),  # who decides, NOBODY when over
-            ("round", "i1"),
+            ("round_number", "i1"),  # `round` is a method of every numpy record
             ("auction", "i1"),  # which auction of the round
             ("starter", "i1"),  # who opens the round, and the final sale (9.9)
             ("opener", "i1"),  # who opens the auction
@@ -142,7 +142,7 @@ def _set_up(s: State, players: int) -> None:
         s.hand_size[seat] = DEALT
         s.unknown[seat] = DEALT
     s.drawn = DEALT * players + REMOVED_OF[players]  # 2.2
-    s.round = 0
+    s.round_number = 0
     s.starter = 0  # 2.3
     s.picks = 0
     s.final_turns = 0
@@ -353,8 +353,8 @@ def _end_round(s: State) -> None:
         s.gone[kind] += s.market[kind]
         s.market[kind] = 0
     s.starter = _holder(s, int(BIDDER_CARD_OF[players, players - 1]))  # 4.4
-    if int(s.round) + 1 < ROUNDS_OF[players]:
-        s.round += 1
+    if int(s.round_number) + 1 < ROUNDS_OF[players]:
+        s.round_number += 1
         _start_round(s)
     else:
         s.seat = s.starter  # 9.9
@@ -491,8 +491,8 @@ def legal_mask(s: State, out: np.ndarray) -> int:
         if last_laid != NOTHING_LAID:
             return count  # 9.1
         out[PASS] = 1
-        return count + 1 + _mask_sales(hand, out)
-    count = _mask_sales(hand, out)
+        return count + 1 + mask_sales(hand, out)
+    count = mask_sales(hand, out)
     if phase == GIVE:
         count += _mask_kinds(s.bundle, out[GIVE_CARD:TAKE])
     elif phase == PICK:
@@ -525,7 +525,7 @@ def mask_raise(hand: np.ndarray, total: int, high_bid: int, last_laid: int, out:
 
 
 @njit
-def _mask_sales(hand: np.ndarray, out: np.ndarray) -> int:
+def mask_sales(hand: np.ndarray, out: np.ndarray) -> int:
     count = 0
     merchants = int(hand[MERCHANT])
     for good in range(NUM_TYPES):

@@ -124,8 +124,8 @@ def encode(s: State, seat: int, out: np.ndarray) -> None:
     phase = int(s.phase)
     out[_PHASE + phase] = 1
     out[_PLAYERS + players - MIN_PLAYERS] = 1
-    out[_ROUND] = s.round
-    out[_ROUNDS_LEFT] = ROUNDS_OF[players] - 1 - int(s.round)
+    out[_ROUND] = s.round_number
+    out[_ROUNDS_LEFT] = ROUNDS_OF[players] - 1 - int(s.round_number)
     out[_AUCTION] = s.auction
     if phase < PICK:
         out[_ON_OFFER] = BIDDER_CARD_OF[players, int(s.auction)]
