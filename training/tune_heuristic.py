@@ -1,0 +1,176 @@
+"""Tune the weights of the heuristic by self-play on the engine, and write them to its data file.
+
+A candidate plays one seat against copies of the champion, every deal in every seat: the champion itself
+would score exactly 1/n there, so nothing else has to be played for comparison. It changes a few weights at
+random, and becomes the champion when it is better beyond doubt. Everything is seeded, and the search is saved
+at each new champion and at the end, so that a run can be stopped and taken up again: the data file is the
+only state. The version of a frozen heuristic rises when its weights change.
+
+    python -m training.tune_heuristic --players 4 --minutes 6
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+
+from byzanz_env._jit import njit
+from byzanz_env._random import derive_seed
+from byzanz_env.games.byzanz import valuation
+from byzanz_env.games.byzanz.bots import choose_scripted
+from byzanz_env.games.byzanz.engine import STATE, deal, legal_mask, step, win_shares
+from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE, encode
+from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS, OVER
+from byzanz_env.games.byzanz.valuation import (
+    INDEX,
+    NUM_WEIGHTS,
+    WEIGHT_NAMES,
+    Valuation,
+    make_valuation,
+    named_weights,
+    weights_array,
+)
+
+DATA_FILE = Path(valuation.__file__).with_name("heuristic_weights.json")
+MARGIN = 0.02  # worth of a point ahead, beside the win itself: less noise
+CHUNK = 125  # deals between looks at the result
+MOST_CHUNKS = 24
+FIXED = frozenset(["eager"])
+
+
+@njit
+def play_deals(
+    states: np.ndarray, players: int, seed: int, first: int, a: Valuation, b: Valuation, out: np.ndarray
+) -> int:
+    """Play each deal in every seat, `a` against copies of `b`; write win share and margin per deal.
+
+    Returns the number of decisions that were not forced.
+    """
+    s = states[0]
+    mask = np.empty(NUM_ACTIONS, dtype=np.int8)
+    observation = np.empty(OBSERVATION_SIZE, dtype=np.int8)
+    shares = np.empty(MAX_PLAYERS)
+    decisions = 0
+    for i in range(len(out)):
+        out[i] = 0
+        for seat in range(players):
+            deal(s, players, derive_seed(seed, first + i, players))
+            while s.phase != OVER:
+                count = legal_mask(s, mask)
+                if count == 1:
+                    action = 0
+                    while mask[action] == 0:
+                        action += 1
+                else:
+                    decisions += 1
+                    encode(s, int(s.seat), observation)
+                    if s.seat == seat:
+                        action = choose_scripted(observation, mask, a)
+                    else:
+                        action = choose_scripted(observation, mask, b)
+                step(s, action)
+            win_shares(s, shares)
+            total = 0.0
+            for other in range(players):
+                total += s.points[other]
+            own = float(s.points[seat])
+            out[i, 0] += shares[seat] / players
+            out[i, 1] += (own - (total - own) / (players - 1)) / players
+    return decisions
+
+
+def match(players: int, seed: int, deals: int, a: Valuation, b: Valuation) -> tuple[float, float, float]:
+    """Win share of `a` against copies of `b`, its 95 % half width (clustered by deal), and the margin."""
+    out = np.zeros((deals, 2))
+    play_deals(np.zeros(1, dtype=STATE), players, seed, 0, a, b, out)
+    half = 1.96 * out[:, 0].std(ddof=1) / math.sqrt(deals)
+    return float(out[:, 0].mean()), float(half), float(out[:, 1].mean())
+
+
+def mutate(weights: np.ndarray, players: int, rng: np.random.Generator) -> np.ndarray:
+    """A step for one to three weights that matter with so many players."""
+    unused = {
+        f"{name}_{auction}" for name in ("pass", "free") for auction in range(players - 1, MAX_PLAYERS)
+    }
+    free = [i for name, i in INDEX.items() if name not in FIXED | unused]
+    step = np.zeros(NUM_WEIGHTS)
+    chosen = rng.choice(free, size=int(rng.choice([1, 1, 2, 3])), replace=False)
+    width = float(rng.choice([0.3, 1.0, 2.0]))
+    step[chosen] = rng.normal(size=len(chosen)) * width * (0.1 + 0.3 * np.abs(weights[chosen]))
+    return step
+
+
+def is_better(players: int, seed: int, candidate: Valuation, champion: Valuation) -> bool:
+    """Whether the candidate beats its champion beyond doubt; most are given up after a few hundred games."""
+    states = np.zeros(1, dtype=STATE)
+    gains = np.empty(0)
+    for chunk in range(MOST_CHUNKS):
+        out = np.zeros((CHUNK, 2))
+        play_deals(states, players, seed, chunk * CHUNK, candidate, champion, out)
+        gains = np.concatenate([gains, out[:, 0] - 1 / players + MARGIN * out[:, 1]])
+        spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))
+        z = float(gains.mean()) / spread if spread > 0 else 0.0
+        if z < -0.5 or (chunk >= 2 and z < 0.5) or (chunk >= 6 and z < 1.0):
+            return False
+        if chunk >= 3 and z > 3.0:
+            return True
+    return z > 2.0
+
+
+def tune(weights: np.ndarray, players: int, minutes: float, seed: int) -> tuple[np.ndarray, int, int]:
+    """The best weights found, and how many candidates were tried and taken."""
+    rng = np.random.default_rng([seed, players])
+    champion = make_valuation(weights)
+    deadline = time.monotonic() + 60 * minutes
+    tried = taken = 0
+    step = np.zeros(NUM_WEIGHTS)
+    while time.monotonic() < deadline:
+        step = step if step.any() else mutate(weights[players], players, rng)
+        trial = weights.copy()
+        trial[players] += step
+        candidate = make_valuation(trial)
+        tried += 1
+        if is_better(players, derive_seed(seed, tried, players), candidate, champion):
+            taken += 1
+            weights, champion = trial, candidate
+            changed = ", ".join(f"{WEIGHT_NAMES[i]} {trial[players, i]:.3f}" for i in np.flatnonzero(step))
+            print(f"{players} players, {tried} tried, {taken} taken: {changed}", flush=True)
+        else:
+            step = np.zeros(NUM_WEIGHTS)
+    return weights, tried, taken
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--players", type=int, nargs="+", default=[4], choices=range(3, 7))
+    parser.add_argument("--minutes", type=float, default=6.0, help="for each number of players")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--file", type=Path, default=DATA_FILE, help="weights to start from and to write")
+    arguments = parser.parse_args()
+    data = json.loads(arguments.file.read_text(encoding="utf-8"))
+    for players in arguments.players:
+        before = make_valuation(weights_array(data["weights"]))
+        weights, tried, taken = tune(before.weights, players, arguments.minutes, arguments.seed)
+        data["weights"] = named_weights(weights)
+        data["tuned"].append(
+            f"{players} players, seed {arguments.seed}, {arguments.minutes:g} minutes: "
+            f"{tried} candidates tried, {taken} taken"
+        )
+        arguments.file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        fresh = derive_seed(arguments.seed, 2**40, players)
+        after = make_valuation(weights_array(data["weights"]))
+        for name, other in (("greedy", valuation.load_valuation("greedy")), ("the weights before", before)):
+            share, half, margin = match(players, fresh, 2_500, after, other)
+            print(
+                f"{players} players against {name}: {share:.1%} +- {half:.1%}, margin {margin:.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
