@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numba
 import numpy as np
@@ -113,7 +113,7 @@ class _SourceLocator(_CacheLocator):  # type: ignore[misc]
 
 
 class _SourceCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = [_SourceLocator]
+    _locator_classes: ClassVar = [_SourceLocator]
 
 
 class _SourceCache(FunctionCache):  # type: ignore[misc]

@@ -88,8 +88,8 @@ def _sellable_sets() -> np.ndarray:
     """Which of the 34 sets can be sold, for every [v1, v2, v3, v4, merchants] held (capped at 3 and 2)."""
     table = np.zeros((4, 4, 4, 3, 3, NUM_SETS), dtype=np.int8)
     for held in np.ndindex(*table.shape[:-1]):
-        enough_goods = (SET_GOODS <= np.array(held[:4])).all(axis=1)
-        table[held] = enough_goods & (SET_MERCHANTS <= held[4])
+        enough_goods = (np.array(held[:4]) >= SET_GOODS).all(axis=1)
+        table[held] = enough_goods & (held[4] >= SET_MERCHANTS)
     return table
 
 
