@@ -33,7 +33,9 @@ def is_integer(value: object) -> bool:
 def check_players(num_players: Any) -> int:
     """The player count, 3 to 6."""
     if not is_integer(num_players) or not MIN_PLAYERS <= int(num_players) <= MAX_PLAYERS:
-        raise ValueError(f"num_players is {num_players!r}; Byzanz is for {MIN_PLAYERS} to {MAX_PLAYERS} players")
+        raise ValueError(
+            f"num_players is {num_players!r}; Byzanz is for {MIN_PLAYERS} to {MAX_PLAYERS} players"
+        )
     return int(num_players)
 
 
@@ -69,7 +71,9 @@ def check_deck(deck: Any) -> np.ndarray:
     if isinstance(deck, (str, bytes)) or not isinstance(deck, Sequence):
         raise ValueError(f"a deck is a list of {DECK_SIZE} kinds, not {type(deck).__name__}")
     if len(deck) != DECK_SIZE:
-        raise ValueError(f"the deck has {len(deck)} cards; it needs all {DECK_SIZE}, as kinds in deck order")
+        raise ValueError(
+            f"the deck has {len(deck)} cards; it needs all {DECK_SIZE}, as kinds in deck order"
+        )
     for place, kind in enumerate(deck):
         if not is_integer(kind) or not 0 <= int(kind) < NUM_KINDS:
             raise ValueError(f"card {place} of the deck is {kind!r}; a card is a kind 0 .. {NUM_KINDS - 1}")
@@ -87,7 +91,9 @@ def check_options(options: Any) -> np.ndarray | None:
     if options is None:
         return None
     if not isinstance(options, dict):
-        raise ValueError(f"options is {type(options).__name__}; it is a dict, and the only option is 'deck'")
+        raise ValueError(
+            f"options is {type(options).__name__}; it is a dict, and the only option is 'deck'"
+        )
     unknown = [key for key in options if key != "deck"]
     if unknown:
         raise ValueError(f"unknown option {unknown[0]!r}; the only option is 'deck'")

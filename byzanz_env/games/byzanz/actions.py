@@ -63,7 +63,9 @@ def _sale(index: int, good: int, values: tuple[int, ...]) -> Action:
 def _table() -> tuple[Action, ...]:
     actions = [Action(PASS, "pass", text="pass"), Action(COMMIT, "commit", text="commit")]
     for verb, first, kinds in (("lay", LAY, NUM_GOODS), ("give", GIVE_CARD, NUM_KINDS)):
-        actions += [Action(first + kind, verb, (kind,), text=f"{verb} {KIND_NAMES[kind]}") for kind in range(kinds)]
+        actions += [
+            Action(first + kind, verb, (kind,), text=f"{verb} {KIND_NAMES[kind]}") for kind in range(kinds)
+        ]
     actions += [
         Action(TAKE + good, "take", good=good, text=f"take {name}") for good, name in enumerate(TYPE_NAMES)
     ]
@@ -73,7 +75,8 @@ def _table() -> tuple[Action, ...]:
     merchants = (MERCHANT,) * SET_SIZE
     actions.append(Action(SELL_MERCHANTS, "sell", merchants, len(TYPES), "sell three merchants"))
     actions += [
-        Action(DISCARD + kind, "discard", (kind,), text=f"discard {KIND_NAMES[kind]}") for kind in range(NUM_KINDS)
+        Action(DISCARD + kind, "discard", (kind,), text=f"discard {KIND_NAMES[kind]}")
+        for kind in range(NUM_KINDS)
     ]
     return tuple(actions)
 

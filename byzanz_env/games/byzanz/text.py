@@ -78,7 +78,9 @@ def short_cards(counts: Sequence[int]) -> str:
     words = []
     for good, name in enumerate(TYPES):
         values = [
-            str(value + 1) for value in range(NUM_VALUES) for _ in range(int(counts[NUM_VALUES * good + value]))
+            str(value + 1)
+            for value in range(NUM_VALUES)
+            for _ in range(int(counts[NUM_VALUES * good + value]))
         ]
         if values:
             words.append(f"{name} {','.join(values)}")

@@ -1,18 +1,21 @@
-"""Whether bytes from outside are a game that can be played on: compiled code checks no bounds itself.
+"""Whether bytes that claim to be a game are one: counts, ranges, and all 112 cards in their places.
 
-A record that passes is safe for every function of the room: indices are in range, no loop can run on, and
-all 112 cards are in their places. May import the rules and the engine of its own room.
+Compiled code does not check bounds, so a record from outside goes through `find_fault` before the engine
+sees it. A record without a fault is a position from which the engine can play to the end. May import the
+rules and the engine of its own room.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from byzanz_env._jit import njit
-from byzanz_env.games.byzanz.engine import NOBODY, NOTHING_LAID, STATE, State, can_sell, legal_mask
+from byzanz_env.games.byzanz.engine import NOBODY, NOTHING_LAID, State, can_sell
+from byzanz_env.games.byzanz.redeal import FORGOTTEN
 from byzanz_env.games.byzanz.rules import (
     BID,
-    BIDDER_CARD_OF,
+    BIDDER_CARDS,
     DEALT,
     DECK_SIZE,
     FINAL,
@@ -22,238 +25,154 @@ from byzanz_env.games.byzanz.rules import (
     MAX_PLAYERS,
     MERCHANT,
     MIN_PLAYERS,
-    NUM_ACTIONS,
     NUM_GOODS,
     NUM_KINDS,
     OVER,
     PICK,
-    REMOVED_OF,
-    ROUNDS_OF,
+    REMOVED,
+    ROUNDS,
     SET_SIZE,
     THREE_MERCHANTS_PROFIT,
     TRIM,
     VALUE_OF,
 )
 
-SOUND = 0
-FAULTS = (
-    "is sound",
-    "has a number out of its range",
-    "does not have all 112 cards in their places",
-    "counts its hands or bids wrongly",
-    "has bidder cards that do not fit its auction",
-    "has an auction that cannot have come about",
-    "is in a phase that its cards do not allow",
+CARD_ZONES = ("hands", "known", "bids", "laid", "bundle", "market", "gone", "hidden")
+SEAT_FIELDS = (
+    "hands",
+    "known",
+    "bids",
+    "hand_size",
+    "unknown",
+    "bid_total",
+    "in_auction",
+    "bidder_card",
+    "points",
 )
-_RANGE, _CARDS, _COUNTS, _BIDDERS, _AUCTION, _PHASE = range(1, len(FAULTS))
 
 
-def check_games(states: np.ndarray) -> None:
-    """Raise ValueError when a record is no game of Byzanz that can be played on."""
-    if states.dtype != STATE:
-        raise ValueError("these are not records of Byzanz games")
-    row, fault = find_fault(states)
-    if fault != SOUND:
-        raise ValueError(f"the saved game in row {row} {FAULTS[fault]}: it cannot be played on")
+def find_fault(s: State) -> str | None:
+    """What is wrong with a record, in a few words; None when it is a position of the game."""
+    for group in (_numbers, _cards, _seats, _auction, _phase):
+        for what, is_right in group(s):
+            if not is_right:
+                return what
+    return None
 
 
-@njit
-def find_fault(states: np.ndarray) -> tuple[int, int]:
-    """The first row that is not sound and what is wrong with it; (-1, SOUND) when all are."""
-    mask = np.empty(NUM_ACTIONS, dtype=np.int8)
-    for row in range(len(states)):
-        fault = fault_of(states[row], mask)
-        if fault != SOUND:
-            return row, fault
-    return -1, SOUND
+def _wide(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values).astype(np.int64)
 
 
-@njit
-def fault_of(s: State, mask: np.ndarray) -> int:
-    """What is wrong with one game; each check relies on those before it."""
-    if not _is_in_range(s):
-        return _RANGE
-    if not _has_all_cards(s):
-        return _CARDS
-    if not _counts_agree(s):
-        return _COUNTS
-    if not _bidder_cards_fit(s):
-        return _BIDDERS
-    if not _auction_fits(s):
-        return _AUCTION
-    if not _phase_fits(s, mask):
-        return _PHASE
-    return SOUND
-
-
-@njit
-def _is_in_range(s: State) -> bool:
-    players, phase = int(s.players), int(s.phase)
-    if players < MIN_PLAYERS or players > MAX_PLAYERS or phase < BID or phase > OVER:
-        return False
-    if (s.seat == NOBODY) != (phase == OVER) or s.seat < NOBODY or s.seat >= players:
-        return False
-    for seat in (int(s.starter), int(s.opener)):
-        if seat < 0 or seat >= players:
-            return False
-    if s.first_passer < NOBODY or s.first_passer >= players:
-        return False
-    if s.round_number < 0 or s.round_number >= ROUNDS_OF[players] or s.auction < 0 or s.auction >= players:
-        return False
-    if s.last_laid < NOTHING_LAID or s.last_laid >= NUM_GOODS or s.high_bid < 0:
-        return False
-    if s.picks < 0 or s.picks > players or s.final_turns < 0 or s.final_turns > players:
-        return False
-    if s.rng[0] == 0 and s.rng[1] == 0 and s.rng[2] == 0 and s.rng[3] == 0:
-        return False
-    return _pile_fits(s)
-
-
-@njit
-def _pile_fits(s: State) -> bool:
-    """The pile is used up exactly as far as the auctions so far have turned cards (2.2, 3.2)."""
+def _numbers(s: State) -> Iterator[tuple[str, bool]]:
     players = int(s.players)
-    drawn = DEALT * players + REMOVED_OF[players]
-    for auction in range(players):
-        rounds = int(s.round_number) + (1 if auction <= s.auction else 0)
-        drawn += rounds * BIDDER_CARD_OF[players, auction]
-    if s.drawn != drawn:
-        return False
-    for i in range(DECK_SIZE):
-        lowest = -1 if i < DEALT * players else 0  # a re-dealt game has forgotten who was dealt what
-        if s.deck[i] < lowest or s.deck[i] >= NUM_KINDS:
-            return False
-    return True
+    yield "the player count", MIN_PLAYERS <= players <= MAX_PLAYERS
+    yield "the generator", bool(np.any(s.rng))
+    yield "the phase", BID <= s.phase <= OVER
+    yield "the deciding seat", s.seat == NOBODY if s.phase == OVER else 0 <= s.seat < players
+    yield "the round", 0 <= s.round < ROUNDS[players]
+    yield "the auction", 0 <= s.auction < players
+    yield "the starter", 0 <= s.starter < players and 0 <= s.opener < players
+    yield "who passed first", NOBODY <= s.first_passer < players
+    yield "the last card laid", NOTHING_LAID <= s.last_laid < NUM_GOODS
+    yield "the market turns", 0 <= s.picks <= players
+    yield "the final turns", 0 <= s.final_turns <= players
+    cards = BIDDER_CARDS[players]
+    turned_up = int(s.round) * sum(cards) + sum(cards[: int(s.auction) + 1])
+    yield "the pile", int(s.drawn) == DEALT * players + REMOVED[players] + turned_up
 
 
-@njit
-def _has_all_cards(s: State) -> bool:
+def _cards(s: State) -> Iterator[tuple[str, bool]]:
+    for zone in CARD_ZONES:
+        yield f"the cards of {zone}", bool((_wide(s[zone]) >= 0).all())
+    dealt, drawn = DEALT * int(s.players), int(s.drawn)
+    removed = dealt + REMOVED[int(s.players)]
+    deck = _wide(s.deck)
+    yield "the deck", bool(((deck >= FORGOTTEN) & (deck < NUM_KINDS)).all() and (deck[dealt:] >= 0).all())
+    unturned = np.bincount(np.concatenate([deck[dealt:removed], deck[drawn:]]), minlength=NUM_KINDS)
+    hands, known, bids = _wide(s.hands), _wide(s.known), _wide(s.bids)
+    yield "the known cards", bool((known <= hands).all())
+    yield "the hidden cards", bool((_wide(s.hidden) == unturned + (hands - known).sum(axis=0)).all())
+    everywhere = unturned + hands.sum(axis=0) + bids.sum(axis=0)
+    everywhere += _wide(s.bundle) + _wide(s.market) + _wide(s.gone)
+    yield f"the {DECK_SIZE} cards", bool((everywhere == KIND_COUNTS).all())
+
+
+def _seats(s: State) -> Iterator[tuple[str, bool]]:
+    for field in SEAT_FIELDS:
+        yield f"{field} of an absent seat", not _wide(s[field])[int(s.players) :].any()
+    hands, known, bids = _wide(s.hands), _wide(s.known), _wide(s.bids)
+    yield "the hand sizes", bool((_wide(s.hand_size) == hands.sum(axis=1)).all())
+    yield "the unknown cards", bool((_wide(s.unknown) == (hands - known).sum(axis=1)).all())
+    yield "the bids", bool((_wide(s.bid_total) == (bids * VALUE_OF).sum(axis=1)).all())
+    yield "a merchant in a bid", not bids[:, MERCHANT].any()  # 3.5
+    yield "who is in the auction", bool(np.isin(s.in_auction, (0, 1)).all())
+    points = _wide(s.points)
+    most = int(_wide(s.gone).sum()) // SET_SIZE * THREE_MERCHANTS_PROFIT
+    yield "the points", bool((points >= 0).all()) and int(points.sum()) <= most
+
+
+def _auction(s: State) -> Iterator[tuple[str, bool]]:
     players = int(s.players)
-    placed = np.zeros(NUM_KINDS, dtype=np.int64)
-    hidden = np.zeros(NUM_KINDS, dtype=np.int64)
-    first_removed = DEALT * players
-    for i in range(first_removed, DECK_SIZE):
-        if i < first_removed + REMOVED_OF[players] or i >= s.drawn:
-            placed[int(s.deck[i])] += 1
-            hidden[int(s.deck[i])] += 1
-    for kind in range(NUM_KINDS):
-        for seat in range(MAX_PLAYERS):
-            held, known, bid = int(s.hands[seat, kind]), int(s.known[seat, kind]), int(s.bids[seat, kind])
-            if known < 0 or held < known or bid < 0 or (seat >= players and held + bid > 0):
-                return False
-            placed[kind] += held + bid
-            hidden[kind] += held - known
-        bundle, market, gone = int(s.bundle[kind]), int(s.market[kind]), int(s.gone[kind])
-        if bundle < 0 or market < 0 or gone < 0:
-            return False
-        if placed[kind] + bundle + market + gone != KIND_COUNTS[kind] or hidden[kind] != s.hidden[kind]:
-            return False
-    return True
-
-
-@njit
-def _counts_agree(s: State) -> bool:
-    profit, gone = 0, 0
-    for kind in range(NUM_KINDS):
-        gone += int(s.gone[kind])
-    for seat in range(MAX_PLAYERS):
-        held, known, total, bid = 0, 0, 0, 0
-        for kind in range(NUM_KINDS):
-            held += int(s.hands[seat, kind])
-            known += int(s.known[seat, kind])
-            bid += int(s.bids[seat, kind])
-            total += int(s.bids[seat, kind]) * VALUE_OF[kind]
-        if s.hand_size[seat] != held or s.unknown[seat] != held - known or s.bid_total[seat] != total:
-            return False
-        if s.bids[seat, MERCHANT] > 0 or s.points[seat] < 0:
-            return False
-        trims = s.phase == TRIM and seat == s.seat
-        if trims != (held + bid > HAND_LIMIT):
-            return False
-        profit += int(s.points[seat])
-        if seat >= s.players and s.points[seat] > 0:
-            return False
-    return profit * SET_SIZE <= gone * THREE_MERCHANTS_PROFIT  # every set sold puts three cards there
-
-
-@njit
-def _bidder_cards_fit(s: State) -> bool:
-    """The bidder cards of the auctions so far are held, by one player each, and no others (3.10)."""
-    players = int(s.players)
-    given_out = int(s.auction) + (0 if s.phase == BID else 1)
-    holders = 0
-    for seat in range(MAX_PLAYERS):
-        if s.bidder_card[seat] != 0:
-            holders += 1
-            if seat >= players:
-                return False
-    if holders != given_out:
-        return False
-    for auction in range(given_out):
-        found = False
-        for seat in range(players):
-            found = found or s.bidder_card[seat] == BIDDER_CARD_OF[players, auction]
-        if not found:
-            return False
-    return True
-
-
-@njit
-def _auction_fits(s: State) -> bool:
-    """Who bids is in, who is out has passed, and the bids lie as the high bid says (3.4, 3.5)."""
+    held = sorted((int(card) for card in s.bidder_card if card != 0), reverse=True)
+    won = int(s.auction) + (s.phase != BID)
+    yield "the bidder cards", held == list(BIDDER_CARDS[players][:won])  # 3.1, 3.10
+    inside = np.flatnonzero(s.in_auction)
     bidding = s.phase == BID
-    highest, passed, laid = 0, 0, 0
-    for seat in range(MAX_PLAYERS):
-        inside = int(s.in_auction[seat])
-        may_bid = bidding and seat < s.players and s.bidder_card[seat] == 0
-        if inside < 0 or inside > 1 or (inside == 1 and not may_bid):
-            return False
-        if inside == 0 and s.bid_total[seat] > 0:
-            return False
-        passed += 1 if may_bid and inside == 0 else 0
-        if seat != s.seat or s.last_laid == NOTHING_LAID:
-            highest = max(highest, int(s.bid_total[seat]))
-    for kind in range(NUM_KINDS):
-        laid += int(s.laid[kind])
-        of_bid = int(s.bids[int(s.seat), kind]) if bidding else 0
-        if s.laid[kind] < 0 or s.laid[kind] > of_bid or (s.laid[kind] > 0 and kind > s.last_laid):
-            return False
-    if (laid > 0) != (s.last_laid != NOTHING_LAID) or (laid > 0 and s.laid[int(s.last_laid)] == 0):
-        return False
-    if not bidding:
-        return s.high_bid == 0
-    first = int(s.first_passer)
-    if (first == NOBODY) != (passed == 0) or (first != NOBODY and s.bidder_card[first] != 0):
-        return False
-    if first != NOBODY and s.in_auction[first] == 1:
-        return False
-    return s.high_bid == highest and s.in_auction[int(s.seat)] == 1
+    yield "who still bids", (len(inside) > 0) == bidding and not _wide(s.bidder_card)[inside].any()
+    outside = np.ones(MAX_PLAYERS, dtype=bool)
+    outside[inside] = False
+    yield "a bid of one who passed", not _wide(s.bid_total)[outside].any()  # 3.4
+    bids, laid = _wide(s.bids), _wide(s.laid)
+    yield "the raise", bool((laid <= bids[int(s.seat)]).all()) if bidding else not laid.any()
+    last = int(np.flatnonzero(laid)[-1]) if laid.any() else NOTHING_LAID
+    yield "the last card laid", int(s.last_laid) == last  # 9.2
+    if bidding:
+        committed = _wide(s.bid_total)
+        committed[int(s.seat)] -= int((laid * VALUE_OF).sum())
+        yield "the highest bid", int(s.high_bid) == int(committed.max())
+        yield "the deciding seat", int(s.seat) in inside
+        reach = int(((_wide(s.hands[int(s.seat)]) * VALUE_OF)[max(last, 0) :]).sum()) + int(
+            s.bid_total[int(s.seat)]
+        )
+        yield "a raise that cannot be finished", last == NOTHING_LAID or reach > int(s.high_bid)  # 9.3
+        passed = s.first_passer != NOBODY
+        yield "who passed first", not passed or s.first_passer not in inside
+        may_pass_last = len(inside) > 1 or (passed and int(s.high_bid) == 0)
+        yield "the end of the auction", may_pass_last or players - int(s.auction) == 1  # 3.6
+    else:
+        yield "the highest bid", int(s.high_bid) == 0
 
 
-@njit
-def _phase_fits(s: State, mask: np.ndarray) -> bool:
-    players, phase = int(s.players), int(s.phase)
-    bundle, market = 0, 0
-    for kind in range(NUM_KINDS):
-        bundle += int(s.bundle[kind])
-        market += int(s.market[kind])
-    on_offer = int(BIDDER_CARD_OF[players, int(s.auction)])
-    last = players - 1
-    if bundle != (on_offer if phase in (BID, GIVE) else 0):
-        return False
-    if (s.picks > 0 and s.auction != last) or (phase == PICK and market == 0):
-        return False
-    if phase in (OVER, FINAL):
-        if s.round_number + 1 != ROUNDS_OF[players] or s.auction != last or market > 0:
-            return False
-        if phase == OVER:
-            return s.final_turns == players
-        return s.seat == (s.starter + s.final_turns) % players and can_sell(s, int(s.seat))
-    if s.final_turns != 0 or legal_mask(s, mask) == 0:
-        return False
-    card = int(s.bidder_card[int(s.seat)])
-    if s.picks > 0:  # 4.1
-        return phase in (PICK, TRIM) and card == BIDDER_CARD_OF[players, players - int(s.picks)]
+def _phase(s: State) -> Iterator[tuple[str, bool]]:
+    players, phase, seat = int(s.players), int(s.phase), int(s.seat)
+    on_offer = BIDDER_CARDS[players][int(s.auction)]
+    bundle, market = int(_wide(s.bundle).sum()), int(_wide(s.market).sum())
+    yield "the bundle", bundle == (on_offer if phase in (BID, GIVE) else 0)  # 3.2
+    over_limit = _wide(s.hand_size) > HAND_LIMIT
+    if phase == TRIM:
+        yield "the hand limit", bool(over_limit[seat])  # 6.1
+        over_limit[seat] = False
+    yield "the hand limit", not over_limit.any()
+    auctions_over = int(s.auction) == players - 1
     if phase == BID:
-        return s.auction < last
-    return phase in (GIVE, TRIM) and card == on_offer and on_offer >= 2
+        yield "the auction", not auctions_over  # 3.9
+    if phase in (BID, GIVE):
+        yield "the market turns", s.picks == 0
+    if phase == GIVE:
+        yield "who won", s.bidder_card[seat] == on_offer
+    if phase == PICK:
+        yield "the market", market > 0 and auctions_over and s.picks > 0
+    if phase == TRIM:
+        yield "the market turns", auctions_over or s.picks == 0
+    if phase in (FINAL, OVER):
+        yield "the last round", int(s.round) + 1 == ROUNDS[players] and auctions_over and market == 0
+    if phase == FINAL:
+        yield (
+            "the final sale",
+            can_sell(s, seat) and (int(s.starter) + int(s.final_turns)) % players == seat,
+        )
+    if phase == OVER:
+        yield "the end", s.final_turns == players
+    elif phase != FINAL:
+        yield "the final turns", s.final_turns == 0
