@@ -174,6 +174,15 @@ def canonicalise(s: State, observation: np.ndarray, mask: np.ndarray) -> None:
     legal_mask(s, mask)  # not the old one relabelled: which cards may be laid depends on their order (9.3)
 
 
+@njit
+def canonicalise_rows(
+    states: np.ndarray, rows: np.ndarray, observations: np.ndarray, masks: np.ndarray
+) -> None:
+    """`canonicalise` for these rows of a batch."""
+    for row in rows:
+        canonicalise(states[row], observations[row], masks[row])
+
+
 # --- a raise as a whole, on an observation -----------------------------------------------------------
 
 
