@@ -1,9 +1,12 @@
 """# Byzanz, version 0 (draft)"""
 
 from __future__ import annotations
+
 from typing import Any
+
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
+
 from byzanz_env.envs.aec import ByzanzAEC
 
 __all__ = ["env", "raw_env"]

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import copy
 import secrets
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
 from byzanz_env.envs.arguments import (
     SEED_LIMIT,
@@ -26,94 +25,38 @@ from byzanz_env.envs.arguments import (
     check_seed,
     is_integer,
 )
+from byzanz_env.envs.one_game import (
+    BANKED,
+    ENDED,
+    FRAME_SIZE,
+    advance,
+    deal_order,
+    deal_seed,
+    look,
+    redeal_game,
+    share_win,
+    show_again,
+)
 from byzanz_env.envs.saves import Save, pack, unpack
 from byzanz_env.errors import IllegalActionError
 from byzanz_env.games.byzanz.actions import ACTIONS
-from byzanz_env.games.byzanz.engine import STATE, deal, deal_deck, step, win_shares
-from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE, encode
-from byzanz_env.games.byzanz.redeal import redeal
+from byzanz_env.games.byzanz.engine import STATE
+from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE
 from byzanz_env.games.byzanz.rules import DECK_SIZE, MAX_PLAYERS, NUM_ACTIONS, OVER, PHASES
-from byzanz_env.games.byzanz.tables import POINTS, REWARDS, final_rewards, show
+from byzanz_env.games.byzanz.tables import REWARDS
 from byzanz_env.games.byzanz.view import Table, seen_by, seen_by_all
 
 RENDER_MODES: Final = ("human", "ansi", "rgb_array")
 AGENTS: Final = tuple(f"player_{seat}" for seat in range(MAX_PLAYERS))
-BANKED: Final = 8  # added to the seat that `_advance` returns when somebody has banked points
-ENDED: Final = 16  # returned, with BANKED or not, when the game is over
 ALL: Final = "all"
 
 Observation = dict[str, np.ndarray]
 
 
-@njit
-def _deal_seed(games: np.ndarray, players: int, seed: int, forced: bool, frame: np.ndarray) -> int:
-    s = games[0]
-    deal(s, players, seed)
-    show(s, forced, frame[NUM_ACTIONS:], frame[:NUM_ACTIONS])
-    return int(s.seat)
-
-
-@njit
-def _deal_order(games: np.ndarray, players: int, deck: np.ndarray, forced: bool, frame: np.ndarray) -> int:
-    s = games[0]
-    deal_deck(s, players, deck)
-    show(s, forced, frame[NUM_ACTIONS:], frame[:NUM_ACTIONS])
-    return int(s.seat)
-
-
-@njit
-def _advance(
-    games: np.ndarray, action: int, forced: bool, reward: int, frame: np.ndarray, paid: np.ndarray
-) -> int:
-    """Play one legal action; return who decides next, with BANKED and ENDED if they apply.
-
-    `paid` [6] is written only with BANKED or ENDED: what each seat gets for this step.
-    """
-    s = games[0]
-    before = s.points.copy()
-    step(s, action)
-    show(s, forced, frame[NUM_ACTIONS:], frame[:NUM_ACTIONS])
-    banked = False
-    for seat in range(MAX_PLAYERS):
-        if s.points[seat] != before[seat]:
-            banked = True
-    over = s.phase == OVER
-    if not banked and not over:
-        return int(s.seat)
-    paid[:] = 0
-    if reward == POINTS:
-        for seat in range(MAX_PLAYERS):
-            paid[seat] = float(s.points[seat]) - float(before[seat])
-    elif over:
-        final_rewards(s, reward, paid)
-    code = ENDED if over else int(s.seat)
-    return code + BANKED if banked else code
-
-
-@njit
-def _show_again(games: np.ndarray, frame: np.ndarray) -> None:
-    show(games[0], False, frame[NUM_ACTIONS:], frame[:NUM_ACTIONS])
-
-
-@njit
-def _look(games: np.ndarray, seat: int, out: np.ndarray) -> None:
-    encode(games[0], seat, out)
-
-
-@njit
-def _share_win(games: np.ndarray, out: np.ndarray) -> None:
-    win_shares(games[0], out)
-
-
-@njit
-def _redeal(games: np.ndarray, seat: int, seed: int) -> None:
-    redeal(games[0], seat, seed)
-
-
 class ByzanzAEC(AECEnv):  # type: ignore[misc]
     """One game of Byzanz as a PettingZoo AEC environment; see `byzanz_env.byzanz_v0`."""
 
-    metadata: dict[str, Any] = {
+    metadata: ClassVar[dict[str, Any]] = {
         "name": "byzanz_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -137,9 +80,8 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
                 f"render_mode is {render_mode!r}; possible are None, {', '.join(RENDER_MODES)}"
             )
         self.render_mode = render_mode
-        self.perspective = perspective
-        self._eyes()
         self.possible_agents = list(AGENTS[: self.num_players])
+        self.perspective = self._check_eyes(perspective)
         self.observation_spaces = {agent: _observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
         self.agents: list[str] = []
@@ -156,7 +98,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         self._resets = 0
         self._games = np.zeros(1, dtype=STATE)
         self._paid = np.zeros(MAX_PLAYERS)
-        self._frame = np.zeros(NUM_ACTIONS + OBSERVATION_SIZE, dtype=np.int8)
+        self._frame = np.zeros(FRAME_SIZE, dtype=np.int8)
         self._name_buffers()
 
     def _name_buffers(self) -> None:
@@ -181,9 +123,9 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
             self._resets += 1
             number = int(derive_seed(self._base_seed, self._resets, 0))
         if deck is None:
-            first = _deal_seed(self._games, self.num_players, number, self._forced, self._frame)
+            first = deal_seed(self._games, self.num_players, number, self._forced, self._frame)
         else:
-            first = _deal_order(self._games, self.num_players, deck, self._forced, self._frame)
+            first = deal_order(self._games, self.num_players, deck, self._forced, self._frame)
         self._begin(first)
 
     def _begin(self, first: int) -> None:
@@ -207,7 +149,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         index = action if type(action) is int else _index_of(action)
         if not (0 <= index < NUM_ACTIONS and self._mask[index]):
             raise self._illegal(action)
-        code = _advance(self._games, index, self._forced, self._reward, self._frame, self._paid)
+        code = advance(self._games, index, self._forced, self._reward, self._frame, self._paid)
         if self._has_rewards:
             self._clear_rewards()
             self._has_rewards = False
@@ -248,7 +190,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         game = self._games[0]
         shares = np.zeros(MAX_PLAYERS)
         if self._over and self.agents:
-            _share_win(self._games, shares)
+            share_win(self._games, shares)
         self.infos = {
             agent: {"seat": seat, "score": int(game.points[seat]), "win_share": float(shares[seat])}
             for seat, agent in enumerate(self.possible_agents)
@@ -278,7 +220,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
             return {"observation": self._observation.copy(), "action_mask": self._mask.copy()}
         seat = self._seat_of(agent)
         observation = np.empty(OBSERVATION_SIZE, dtype=np.int8)
-        _look(self._games, seat, observation)
+        look(self._games, seat, observation)
         return {"observation": observation, "action_mask": np.zeros(NUM_ACTIONS, dtype=np.int8)}
 
     def observation_space(self, agent: str) -> spaces.Space:
@@ -309,11 +251,11 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         game, players = self._games[0], self.num_players
         shares = np.zeros(MAX_PLAYERS)
         if game.phase == OVER:
-            _share_win(self._games, shares)
+            share_win(self._games, shares)
         return {
             "phase": PHASES[int(game.phase)],
             "seat": int(game.seat),
-            "round": int(game.round),
+            "round": int(game.round_number),
             "auction": int(game.auction),
             "bundle": game.bundle.tolist(),
             "market": game.market.tolist(),
@@ -351,11 +293,11 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         theirs = (int(saved.game[0].players), REWARDS[saved.reward], saved.skip_forced)
         if theirs != (self.num_players, REWARDS[self._reward], self._forced):
             raise ValueError(
-                f"this saved game has num_players={theirs[0]}, reward={theirs[1]!r}, skip_forced={theirs[2]}: "
-                "make an environment with these settings to restore it"
+                f"this saved game has num_players={theirs[0]}, reward={theirs[1]!r}, skip_forced="
+                f"{theirs[2]}: make an environment with these settings to restore it"
             )
         self._games = saved.game
-        _show_again(self._games, self._frame)
+        show_again(self._games, self._frame)
         self.agents = [
             agent for agent, there in zip(self.possible_agents, saved.present, strict=False) if there
         ]
@@ -377,8 +319,8 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         self._need_game()
         number, chosen = self._check_seat(seat), check_seed(seed)
         twin = copy.deepcopy(self)
-        _redeal(twin._games, number, chosen)
-        _show_again(twin._games, twin._frame)
+        redeal_game(twin._games, number, chosen)
+        show_again(twin._games, twin._frame)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -393,9 +335,9 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
     # --- for people ----------------------------------------------------------------------------------
 
     def table(self, perspective: int | str | None = None) -> Table:
-        """The table as a seat sees it, or as all see it (`"all"`)."""
+        """The table as `perspective` sees it (default: that of the environment)."""
         self._need_game()
-        eyes = self._eyes() if perspective is None else self._check_eyes(perspective)
+        eyes = self._check_eyes(self.perspective if perspective is None else perspective)
         if eyes is None:
             eyes = ALL if self._games[0].phase == OVER else int(self._games[0].seat)
         observations = [self.observe(agent)["observation"] for agent in self.possible_agents]
@@ -424,23 +366,17 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
     def close(self) -> None:
         """Nothing to release."""
 
-    def _eyes(self) -> int | str | None:
-        return None if self.perspective is None else self._check_eyes(self.perspective)
-
-    def _check_eyes(self, perspective: int | str) -> int | str:
-        if perspective == ALL:
-            return ALL
-        try:
-            return (
-                AGENTS[: self.num_players].index(perspective)
-                if isinstance(perspective, str)
-                else self._check_seat(perspective)
-            )
-        except ValueError:
-            raise ValueError(
-                f"perspective is {perspective!r}; possible are a seat 0 .. {self.num_players - 1}, an agent's "
-                "name, 'all', or None for the seat that decides"
-            ) from None
+    def _check_eyes(self, perspective: Any) -> int | str | None:
+        if perspective is None or (isinstance(perspective, str) and perspective == ALL):
+            return perspective
+        if perspective in self.possible_agents:
+            return self.possible_agents.index(perspective)
+        if is_integer(perspective) and 0 <= int(perspective) < self.num_players:
+            return int(perspective)
+        raise ValueError(
+            f"perspective is {perspective!r}; possible are a seat 0 .. {self.num_players - 1}, an agent's "
+            "name, 'all', or None for the seat that decides"
+        )
 
     def _need_game(self) -> None:
         if self._games[0].players == 0:

@@ -81,7 +81,7 @@ def check_deck(deck: Any) -> np.ndarray:
     surplus = np.bincount(cards, minlength=NUM_KINDS) - np.bincount(FULL_DECK, minlength=NUM_KINDS)
     if surplus.any():
         kind = int(np.flatnonzero(surplus)[0])
-        there, needed = int((cards == kind).sum()), int((FULL_DECK == kind).sum())
+        there, needed = (list(each).count(kind) for each in (cards, FULL_DECK))
         raise ValueError(f"the deck has {there} cards of kind {kind}; the game has {needed} (1.1, 1.2)")
     return cards
 

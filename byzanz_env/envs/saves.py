@@ -16,8 +16,8 @@ import numpy as np
 
 from byzanz_env.games.byzanz.engine import STATE
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, OVER, RULES_VERSION
+from byzanz_env.games.byzanz.soundness import FAULTS, SOUND, find_fault
 from byzanz_env.games.byzanz.tables import REWARDS
-from byzanz_env.games.byzanz.validate import find_fault
 
 MAGIC: Final = b"BYZANZ\r\n"
 VERSION: Final = 1
@@ -66,11 +66,12 @@ def unpack(blob: bytes) -> Save:
             "this saved game is of another version of byzanz_env and cannot be read by this one"
         )
     game = np.frombuffer(data, dtype=STATE, count=1, offset=_HEAD.size).copy()
-    fault = find_fault(game[0])
-    if fault is None:
-        fault = _find_head_fault(game, reward, forced, present, numbers)
-    if fault is not None:
-        raise ValueError(f"this saved game is no position of Byzanz: {fault} cannot be right")
+    _, fault = find_fault(game)
+    if fault != SOUND:
+        raise ValueError(f"this saved game {FAULTS[fault]}: it cannot be played on")
+    wrong = _find_wrong_head(game, reward, forced, present, numbers)
+    if wrong is not None:
+        raise ValueError(f"this saved game cannot be played on: {wrong} cannot be right")
     return Save(
         game=game,
         reward=reward,
@@ -81,7 +82,7 @@ def unpack(blob: bytes) -> Save:
     )
 
 
-def _find_head_fault(
+def _find_wrong_head(
     game: np.ndarray, reward: int, forced: int, present: int, numbers: list[float]
 ) -> str | None:
     everybody = (1 << int(game[0].players)) - 1

@@ -107,7 +107,8 @@ def position_text(table: Table, names: Sequence[str] | None = None, winners: Seq
 
 def _headline(table: Table) -> str:
     eyes = "all hands" if table.eyes is None else f"seen by player_{table.eyes}"
-    left = f"Byzanz, {table.players} players   round {table.round + 1} of {table.rounds}   pile {table.pile_left}"
+    left = f"Byzanz, {table.players} players   round {table.round + 1} of {table.rounds}"
+    left += f"   pile {table.pile_left}"
     return f"{left:<{WIDTH - len(eyes)}}{eyes}"
 
 
