@@ -28,6 +28,7 @@ from byzanz_env.games.byzanz import tables
 from byzanz_env.games.byzanz.engine import STATE
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS
+from byzanz_env.games.byzanz.symmetry import canonicalise_rows
 
 NO_GAME = -1  # in `seats` before the first reset
 
@@ -102,8 +103,8 @@ class BatchEnv:
         self._seen = np.zeros(rows, dtype=np.int8)
         self._actions = np.zeros(rows, dtype=np.int64)
         self._settings = np.zeros(4, dtype=np.int64)
-        self._shown = (self._settings, self._players, self._game_seeds)
-        self._shown += (self._observations, self._masks, self._seats)
+        self._dealt = (self._settings, self._players, self._game_seeds)
+        self._shown = (self._observations, self._masks, self._seats)
         self._kept = (self._games, self._rewards, self._dones, self._scores, self._winners, self._finals)
         self.observations = _read_only(self._observations)
         self.action_masks = _read_only(self._masks)
@@ -143,7 +144,7 @@ class BatchEnv:
         self._check_started("step")
         chosen = self._all_rows if rows is None else self._check_rows(rows)
         played = self._check_actions(actions, chosen)
-        arguments = (self._states, chosen, played, *self._shown, *self._kept)
+        arguments = (self._states, chosen, played, *self._dealt, *self._shown, *self._kept)
         self._crew.run(tables.step_rows, arguments, len(chosen))
 
     def deal(self, rows: Any, game_seeds: Any) -> None:
@@ -159,7 +160,7 @@ class BatchEnv:
         self._deal(chosen)
 
     def _deal(self, rows: np.ndarray) -> None:
-        self._crew.run(tables.deal_rows, (self._states, rows, *self._shown), len(rows))
+        self._crew.run(tables.deal_rows, (self._states, rows, *self._dealt, *self._shown), len(rows))
 
     def close(self) -> None:
         """End the threads; the games stay."""

@@ -95,9 +95,9 @@ def find_repeated(rows: np.ndarray, seen: np.ndarray) -> int:
 def deal_rows(
     states: np.ndarray,
     rows: np.ndarray,
+    settings: np.ndarray,  # seed, first row, reward, forced
     players: np.ndarray,
     game_seeds: np.ndarray,
-    forced: bool,
     observations: np.ndarray,
     masks: np.ndarray,
     seats: np.ndarray,
@@ -105,6 +105,7 @@ def deal_rows(
     stop: int,
 ) -> None:
     """Deal the games of `rows[start:stop]` from their seeds and show their first decisions."""
+    forced = settings[3] != 0
     for place in range(start, stop):
         row = rows[place]
         s = states[row]
@@ -129,13 +130,13 @@ def step_rows(
     states: np.ndarray,
     rows: np.ndarray,
     actions: np.ndarray,
+    settings: np.ndarray,  # seed, first row, reward, forced
     players: np.ndarray,
     game_seeds: np.ndarray,
-    games: np.ndarray,
-    settings: np.ndarray,  # seed, first row, reward, forced
     observations: np.ndarray,
     masks: np.ndarray,
     seats: np.ndarray,
+    games: np.ndarray,
     rewards: np.ndarray,
     dones: np.ndarray,
     scores: np.ndarray,
