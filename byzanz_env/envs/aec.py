@@ -8,6 +8,7 @@ out copies of it. The documentation of the environment is the docstring of `byza
 from __future__ import annotations
 
 import copy
+import reprlib
 import secrets
 from typing import Any, ClassVar, Final
 
@@ -181,7 +182,8 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
             raise IllegalActionError("there is no game to play in: call reset() first")
         if action is not None:
             raise IllegalActionError(
-                f"the game is over for {self.agent_selection}: its only action is None, not {action!r}"
+                f"the game is over for {self.agent_selection}: its only action is None, not "
+                f"{reprlib.repr(action)}"
             )
         self._was_dead_step(None)
         self._has_rewards = False
@@ -209,7 +211,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         )
         return IllegalActionError(
             f"seat {int(game.seat)} ({self.agent_selection}), phase {PHASES[int(game.phase)]}: action "
-            f"{action!r}{meaning} is not legal; legal are {some}"
+            f"{reprlib.repr(action)}{meaning} is not legal; legal are {some}"
         )
 
     # --- what agents see -----------------------------------------------------------------------------
@@ -218,6 +220,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         """What an agent may know now; its mask is all zero unless it decides."""
         if agent == self.agent_selection and not self._over:
             return {"observation": self._observation.copy(), "action_mask": self._mask.copy()}
+        self._need_game()
         seat = self._seat_of(agent)
         observation = np.empty(OBSERVATION_SIZE, dtype=np.int8)
         look(self._games, seat, observation)
@@ -369,7 +372,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
     def _check_eyes(self, perspective: Any) -> int | str | None:
         if perspective is None or (isinstance(perspective, str) and perspective == ALL):
             return perspective
-        if perspective in self.possible_agents:
+        if isinstance(perspective, str) and perspective in self.possible_agents:
             return self.possible_agents.index(perspective)
         if is_integer(perspective) and 0 <= int(perspective) < self.num_players:
             return int(perspective)

@@ -101,7 +101,7 @@ def position_text(table: Table, names: Sequence[str] | None = None, winners: Seq
     for seat in table.seats:
         lines += _seat_lines(table, seat, who[seat.seat])
     lines.append("-" * WIDTH)
-    lines.append(_footline(table, who, winners))
+    lines.append(position_words(table, who, winners))
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -112,7 +112,8 @@ def _headline(table: Table) -> str:
     return f"{left:<{WIDTH - len(eyes)}}{eyes}"
 
 
-def _footline(table: Table, who: Sequence[str], winners: Sequence[int]) -> str:
+def position_words(table: Table, who: Sequence[str], winners: Sequence[int] = ()) -> str:
+    """One sentence: who has to do what, or who has won."""
     if table.to_act is None:
         if not winners:
             return "The game is over."
@@ -136,9 +137,12 @@ def _zone(name: str, counts: Sequence[int]) -> list[str]:
 
 def _seat_lines(table: Table, seat: Seat, name: str) -> list[str]:
     mark = ">" if seat.seat == table.to_act else " "
-    card = f"card {seat.bidder_card}" if seat.bidder_card else ""
-    auction = "in" if seat.in_auction and not card else ("" if card or table.on_offer == 0 else "passed")
-    head = f"{mark} {name:<12}{seat.points:>3} points   {seat.hand_size} in hand   {card or auction:<8}"
+    state = "in" if seat.in_auction else "passed"
+    if seat.bidder_card:
+        state = f"card {seat.bidder_card}"
+    elif table.phase != "bid":
+        state = ""
+    head = f"{mark} {name:<12}{seat.points:>3} points   {seat.hand_size} in hand   {state:<8}"
     lines = [head + (f"bid {seat.bid_total}" if seat.bid_total else "")]
     if seat.bid_total:
         lines += _wrapped("      bid   ", short_cards(seat.bid))
