@@ -1,0 +1,27 @@
+"""The opponents that look ahead in re-dealt games: montecarlo:N and ismcts:N, both guided by the heuristic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from byzanz_env.decisions import Decisions
+from byzanz_env.games.byzanz.search import EVIDENCE, monte_carlo_rows
+from byzanz_env.games.byzanz.valuation import load_valuation
+
+PRIOR = "heuristic"
+
+
+class SearchAgent:
+    """Searches `budget` play-outs for each decision; the same decision and key give the same answer."""
+
+    def __init__(self, method: str, budget: int) -> None:
+        self.name = f"{method}:{budget}"
+        self._method = method
+        self._budget = budget
+        self._valuation = load_valuation(PRIOR)
+
+    def act(self, decisions: Decisions) -> np.ndarray:
+        actions = np.empty(len(decisions), dtype=np.int64)
+        games, seeds = decisions.redealt(), decisions.seeds()
+        monte_carlo_rows(games, seeds, self._budget, self._valuation, EVIDENCE, actions)
+        return actions
