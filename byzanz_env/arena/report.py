@@ -1,0 +1,303 @@
+"""What a match says: one plain dictionary (the JSON report), and the tables on the terminal.
+
+The dictionary has a stable schema, `FORMAT`; terminal and HTML are drawn from it and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from byzanz_env.arena.match import Match, Results
+from byzanz_env.arena.rating import rate
+from byzanz_env.arena.sequential import LOWER, UPPER
+from byzanz_env.arena.statistics import Comparison, Estimate, ahead, compare, compare_agents, summarize
+from byzanz_env.arena.tournament import Ending
+from byzanz_env.games.byzanz.observe import LAYOUT_HASH
+from byzanz_env.games.byzanz.rules import RULES_VERSION
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMAT = "byzanz-arena-report-1"
+VERDICTS = {
+    "better": "{first} is better than {second}",
+    "worse": "{first} is worse than {second}",
+    "level": "no difference of {margin} or more between {first} and {second}",
+}
+
+
+def library_version() -> str:
+    try:
+        return version("byzanz-env")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def build(ending: Ending, agents: Sequence[Mapping[str, Any]], deals_asked: int) -> dict[str, Any]:
+    """The report of a match as plain values."""
+    results = ending.results
+    match = results.match
+    some = len(results.deals) > 0
+    is_round_robin = match.kind == "round robin"
+    return {
+        "format": FORMAT,
+        "versions": {
+            "byzanz_env": library_version(),
+            "rules": RULES_VERSION,
+            "observation_layout": LAYOUT_HASH,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        },
+        "match": {
+            "kind": match.kind,
+            "players": match.players,
+            "seed": match.seed,
+            "mirror": match.mirror,
+            "deals": len(results.deals),
+            "deals_asked": deals_asked,
+            "rotations": match.players,
+            "games": results.games,
+            "fair_share": match.fair_share,
+        },
+        "agents": [dict(agent) for agent in agents],
+        "results": _rows(results) if some else [],
+        "comparisons": _comparisons(results) if some else [],
+        "cross_table": _cross_table(results) if some and is_round_robin else None,
+        "rating": _rating(results) if some and is_round_robin else None,
+        "sequential_test": _test(ending),
+        "complete": ending.failure is None,
+        "failure": ending.failure,
+    }
+
+
+def _estimate(value: Estimate) -> dict[str, Any]:
+    bounds = {"low": value.low, "high": value.high}
+    finite = {name: bound if math.isfinite(bound) else None for name, bound in bounds.items()}
+    return {"mean": value.mean, **finite, "deals": value.deals}
+
+
+def _rows(results: Results) -> list[dict[str, Any]]:
+    """One row for each agent at each table of a deal; in a round robin one for each agent."""
+    match = results.match
+    if match.kind == "round robin":
+        places: list[tuple[int, int | None]] = [(agent, None) for agent in range(len(match.labels))]
+    else:
+        tables = enumerate(match.lineups(0))
+        places = [(agent, table) for table, lineup in tables for agent in dict.fromkeys(lineup)]
+    rows = []
+    for agent, table in places:
+        if not results.deals_with(agent).any():
+            continue  # a round robin that was stopped early
+        summary = summarize(results, agent, table)
+        rows.append(
+            {
+                "agent": match.labels[agent],
+                "table": table,
+                "seats": summary.seats,
+                "against": _opponents(match, agent, table),
+                "games": summary.games,
+                "win_share": _estimate(summary.win_share),
+                "score": _estimate(summary.score),
+                "rank": _estimate(summary.rank),
+            }
+        )
+    return rows
+
+
+def _opponents(match: Match, agent: int, table: int | None) -> str:
+    if table is None:
+        return "all"
+    others = [match.labels[other] for other in match.lineups(0)[table] if other != agent]
+    return f"{len(others)} x {others[0]}" if len(others) > 1 else f"1 x {others[0]}"
+
+
+def _comparisons(results: Results) -> list[dict[str, Any]]:
+    match = results.match
+    found: list[tuple[str, str, str, Comparison]] = []
+    if match.kind == "duel":
+        first, second = match.labels
+        alone = results.win_shares(0, 0)
+        found.append((first, second, "alone, minus the fair share", compare(alone, match.fair_share)))
+        if match.mirror:
+            found.append(
+                (first, second, "each alone, same deals", compare(alone, results.win_shares(1, 1)))
+            )
+    elif match.kind == "against":
+        tables = range(len(match.labels) - 1)
+        for a, b in ((a, b) for a in tables for b in tables if a < b):
+            paired = compare(results.win_shares(a, a), results.win_shares(b, b))
+            found.append((match.labels[a], match.labels[b], "each alone, same deals", paired))
+    else:
+        agents = range(len(match.labels))
+        for a, b in ((a, b) for a in agents for b in agents if a < b):
+            if (results.deals_with(a) & results.deals_with(b)).any():
+                paired = compare_agents(results, a, b)
+                found.append((match.labels[a], match.labels[b], "same tables", paired))
+    return [
+        {
+            "agent": first,
+            "other": second,
+            "what": what,
+            "difference": _estimate(comparison.difference),
+            "p_value": comparison.p_value,
+        }
+        for first, second, what, comparison in found
+    ]
+
+
+def _cross_table(results: Results) -> dict[str, Any]:
+    agents = range(len(results.match.labels))
+    cells = [[ahead(results, row, column) for column in agents] for row in agents]
+    return {
+        "agents": list(results.match.labels),
+        "ahead": [[None if cell is None else _estimate(cell) for cell in row] for row in cells],
+    }
+
+
+def _rating(results: Results) -> list[dict[str, Any]]:
+    labels = results.match.labels
+    return [
+        {"agent": labels[rating.agent], "rating": rating.rating, "low": rating.low, "high": rating.high}
+        for rating in rate(results)
+    ]
+
+
+def _test(ending: Ending) -> dict[str, Any] | None:
+    test = ending.test
+    if test is None:
+        return None
+    better, worse = test.ratios
+    return {
+        "margin": test.margin,
+        "deals": test.deals,
+        "ratio_better": better,
+        "ratio_worse": worse,
+        "bounds": [LOWER, UPPER],
+        "verdict": test.verdict,
+    }
+
+
+# --- text --------------------------------------------------------------------------------------------
+
+
+def percent(value: Mapping[str, Any], signed: bool = False) -> str:
+    """A share with its interval, such as `62.1 % ± 0.9`."""
+    return _with_interval(value, 100, f"{{:{'+' if signed else ''}.1f}} %")
+
+
+def number(value: Mapping[str, Any]) -> str:
+    """A mean with its interval."""
+    return _with_interval(value, 1, "{:.2f}")
+
+
+def _with_interval(value: Mapping[str, Any], factor: float, form: str) -> str:
+    mean = form.format(factor * value["mean"])
+    if value["low"] is None:
+        return mean
+    half = factor * max(value["high"] - value["mean"], value["mean"] - value["low"])
+    return f"{mean} ± {half:.1f}" if factor == 100 and half >= 0.095 else f"{mean} ± {half:.2f}"
+
+
+def chance(p_value: float) -> str:
+    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
+
+
+def headline(report: Mapping[str, Any]) -> str:
+    """What was played, in one line."""
+    match = report["match"]
+    names = ", ".join(agent["name"] for agent in report["agents"])
+    return (
+        f"{names}: {match['kind']}, {match['players']} players, {match['deals']:,} deals x "
+        f"{match['rotations']} seats, seed {match['seed']}"
+    )
+
+
+def verdict(report: Mapping[str, Any]) -> str | None:
+    """What the sequential test found, as a sentence."""
+    test = report["sequential_test"]
+    if test is None:
+        return None
+    if test["verdict"] is None:
+        return f"no verdict of the sequential test within {test['deals']:,} deals"
+    names = [agent["name"] for agent in report["agents"]]
+    margin = f"{100 * test['margin']:.1f} % of win share"
+    said = VERDICTS[test["verdict"]].format(first=names[0], second=names[1], margin=margin)
+    return f"{said} (sequential test, stopped after {test['deals']:,} deals)"
+
+
+def show(report: Mapping[str, Any], console: Console) -> None:
+    """Print a report as tables."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        table = Table(title=escape(title), title_justify="left")
+        for place, column in enumerate(columns):
+            table.add_column(column, justify="left" if place == 0 else "right", no_wrap=place == 0)
+        for row in rows:
+            table.add_row(*(escape(cell) for cell in row))
+        console.print(table)
+
+    fair = f"win share (fair {100 * report['match']['fair_share']:.1f} %)"
+    print_table(
+        headline(report), ("agent", "against", "games", fair, "score", "rank"), result_cells(report)
+    )
+    if report["rating"]:
+        rows = [
+            (r["agent"], f"{r['rating']:+.0f}", f"{r['low']:+.0f} .. {r['high']:+.0f}")
+            for r in report["rating"]
+        ]
+        print_table("Plackett-Luce rating", ("agent", "rating", "95 % interval"), rows)
+    if report["cross_table"]:
+        title = "how often the row ends before the column at the same table"
+        print_table(title, ("", *report["cross_table"]["agents"]), cross_cells(report))
+    if report["comparisons"]:
+        print_table(
+            "difference in win share",
+            ("agent", "to", "measured", "difference", "p"),
+            comparison_cells(report),
+        )
+    said = verdict(report)
+    if said:
+        console.print(escape(said))
+
+
+def result_cells(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (
+            row["agent"]
+            if row["seats"] == 1 or row["table"] is None
+            else f"{row['seats']} x {row['agent']}",
+            row["against"],
+            f"{row['games']:,}",
+            percent(row["win_share"]),
+            number(row["score"]),
+            number(row["rank"]),
+        )
+        for row in report["results"]
+    ]
+
+
+def cross_cells(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    table = report["cross_table"]
+    rows = zip(table["agents"], table["ahead"], strict=True)
+    return [(name, *("" if cell is None else percent(cell) for cell in cells)) for name, cells in rows]
+
+
+def comparison_cells(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (
+            row["agent"],
+            row["other"],
+            row["what"],
+            percent(row["difference"], signed=True),
+            chance(row["p_value"]),
+        )
+        for row in report["comparisons"]
+    ]
