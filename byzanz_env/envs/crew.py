@@ -69,10 +69,11 @@ class Crew:
         finally:
             for member in busy:
                 member.done.acquire()
+        errors = [member.error for member in busy if member.error is not None]
         for member in busy:
-            if member.error is not None:
-                error, member.error = member.error, None
-                raise error
+            member.error = None
+        if errors:
+            raise errors[0]
 
     def _start(self) -> None:
         self._process = os.getpid()
