@@ -56,9 +56,9 @@ def agent_label(agent: Agent | None) -> dict[str, str]:
     """Name and hash of an agent, for the header of a replay."""
     if agent is None:
         return {"name": HUMAN, "hash": ""}
-    known = getattr(agent, "hash", "")
+    known = getattr(agent, "sha256", "")
     name = agent.name[:200]
-    return {"name": name, "hash": str(known) or hashlib.sha256(name.encode()).hexdigest()[:16]}
+    return {"name": name, "hash": str(known)[:16] or hashlib.sha256(name.encode()).hexdigest()[:16]}
 
 
 class Session:
@@ -81,9 +81,10 @@ class Session:
         self._recorder = Recorder(players, cards, labels, self.seed if deck is None else None)
         self._narrator = Narrator(self.names)
         self.log: list[str] = self._narrator.opening(self.view(0))
-        self._keys = [self._key(seat) for seat in range(players)]
+        self._keys = [self.key(seat) for seat in range(players)]
 
-    def _key(self, seat: int) -> int:
+    def key(self, seat: int) -> int:
+        """The seed of the random numbers of whoever sits there."""
         agent = self.agents[seat]
         name = agent.name if agent is not None else HUMAN
         return int(game_keys(np.array([self.seed]), np.array([seat]), agent_key(name))[0])
@@ -140,6 +141,10 @@ class Session:
         seat = self.seat
         keys = np.array([self._keys[seat]], dtype=np.int64)
         return Decisions(self._observation(seat)[None], self._mask()[None], keys, self._recorder.games)
+
+    def board(self) -> np.ndarray:
+        """A copy of the game [1] for agents that re-deal it; it must not be shown to anyone."""
+        return self._recorder.games.copy()
 
     def scores(self) -> dict[str, list[float]]:
         """Points, cards in hand and shares of the win."""
