@@ -2,9 +2,9 @@
 
 A candidate plays one seat against copies of the champion, every deal in every seat: the champion itself
 would score exactly 1/n there, so nothing else has to be played for comparison. It changes a few weights at
-random, and becomes the champion when it is better beyond doubt. Everything is seeded, and the search is saved
-at each new champion and at the end, so that a run can be stopped and taken up again: the data file is the
-only state. The version of a frozen heuristic rises when its weights change.
+random, and becomes the champion when it is better beyond doubt. Candidates and deals are seeded. The data
+file is the only state, written when a number of players is done, so that tuning can be taken up again. The
+version of the heuristic rises whenever its weights change.
 
     python -m training.tune_heuristic --players 4 --minutes 6
 """
@@ -22,7 +22,7 @@ import numpy as np
 from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
 from byzanz_env.games.byzanz import valuation
-from byzanz_env.games.byzanz.bots import choose_scripted
+from byzanz_env.games.byzanz.bots import SHEET, choose_scripted
 from byzanz_env.games.byzanz.engine import STATE, deal, legal_mask, step, win_shares
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE, encode
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS, OVER
@@ -55,6 +55,7 @@ def play_deals(
     mask = np.empty(NUM_ACTIONS, dtype=np.int8)
     observation = np.empty(OBSERVATION_SIZE, dtype=np.int8)
     shares = np.empty(MAX_PLAYERS)
+    sheet = np.empty(1, dtype=SHEET)[0]
     decisions = 0
     for i in range(len(out)):
         out[i] = 0
@@ -70,9 +71,9 @@ def play_deals(
                     decisions += 1
                     encode(s, int(s.seat), observation)
                     if s.seat == seat:
-                        action = choose_scripted(observation, mask, a)
+                        action = choose_scripted(observation, mask, a, sheet)
                     else:
-                        action = choose_scripted(observation, mask, b)
+                        action = choose_scripted(observation, mask, b, sheet)
                 step(s, action)
             win_shares(s, shares)
             total = 0.0
@@ -106,7 +107,7 @@ def mutate(weights: np.ndarray, players: int, rng: np.random.Generator) -> np.nd
 
 
 def is_better(players: int, seed: int, candidate: Valuation, champion: Valuation) -> bool:
-    """Whether the candidate beats its champion beyond doubt; most are given up after a few hundred games."""
+    """Whether the candidate beats its champion beyond doubt; most are given up early."""
     states = np.zeros(1, dtype=STATE)
     gains = np.empty(0)
     for chunk in range(MOST_CHUNKS):
@@ -155,7 +156,7 @@ def main() -> None:
     data = json.loads(arguments.file.read_text(encoding="utf-8"))
     for players in arguments.players:
         before = make_valuation(weights_array(data["weights"]))
-        weights, tried, taken = tune(before.weights, players, arguments.minutes, arguments.seed)
+        weights, tried, taken = tune(before["weights"], players, arguments.minutes, arguments.seed)
         data["weights"] = named_weights(weights)
         data["tuned"].append(
             f"{players} players, seed {arguments.seed}, {arguments.minutes:g} minutes: "
