@@ -32,7 +32,7 @@ th { color: var(--soft); font-weight: 600; }
 .failure { border-left: 4px solid rgb(var(--bad)); padding-left: .8rem; }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 14px system-ui, sans-serif; }
 svg .axis { stroke: var(--line); } svg .axis-text { fill: var(--soft); font-size: 12px; }
-svg .bar { stroke: var(--mark); stroke-width: 3; } svg .dot { fill: var(--mark); }
+svg .bar { stroke: var(--mark); stroke-width: 9; stroke-opacity: .45; } svg .dot { fill: var(--mark); }
 svg .fair { stroke: var(--soft); stroke-dasharray: 4 4; }
 """
 
@@ -122,7 +122,8 @@ def _share_plot(report: Mapping[str, Any]) -> str:
     for row, cells in zip(report["results"], result_cells(report), strict=True):
         share = row["win_share"]
         low, high = (0.0, 1.0) if share["low"] is None else (share["low"], share["high"])
-        points.append((f"{cells[0]} against {cells[1]}", 100 * low, 100 * share["mean"], 100 * high))
+        name = cells[0] if row["table"] is None else f"{cells[0]} against {cells[1]}"
+        points.append((name, 100 * low, 100 * share["mean"], 100 * high))
     return _plot("Win share in percent", points, (0.0, 100.0), 25, 100 * report["match"]["fair_share"])
 
 
@@ -164,7 +165,7 @@ def _plot(
         marks.append(f'<text x="{left - 14}" y="{y + 5}" text-anchor="end">{escape(name)}</text>')
         marks.append(f'<line class="bar" x1="{x(low):.1f}" y1="{y}" x2="{x(high):.1f}" y2="{y}"/>')
         marks.append(
-            f'<circle class="dot" cx="{x(mean):.1f}" cy="{y}" r="5"><title>{mean:.1f}</title></circle>'
+            f'<circle class="dot" cx="{x(mean):.1f}" cy="{y}" r="3"><title>{mean:.1f}</title></circle>'
         )
     drawing = "\n".join(marks)
     return (

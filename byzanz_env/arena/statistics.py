@@ -36,15 +36,21 @@ def estimate(per_deal: np.ndarray) -> Estimate:
     deals = len(per_deal)
     if deals == 0:
         raise ValueError("there is no finished deal to judge: play at least one")
-    mean = float(per_deal.mean())
+    mean = exact_mean(per_deal)
     if deals == 1:
         return Estimate(mean, -np.inf, np.inf, 1)
     half = float(stdtrit(deals - 1, 1 - TAIL)) * standard_error(per_deal)
     return Estimate(mean, mean - half, mean + half, deals)
 
 
+def exact_mean(per_deal: np.ndarray) -> float:
+    """A mean without rounding errors where all values are the same: one nth stays one nth."""
+    first = float(per_deal[0])
+    return first + float((per_deal - first).mean())
+
+
 def standard_error(per_deal: np.ndarray) -> float:
-    return float(per_deal.std(ddof=1) / np.sqrt(len(per_deal)))
+    return float((per_deal - per_deal[0]).std(ddof=1) / np.sqrt(len(per_deal)))
 
 
 def share_estimate(per_deal: np.ndarray) -> Estimate:

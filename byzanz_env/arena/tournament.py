@@ -25,7 +25,7 @@ class Ending:
 
 
 def deal_value(match: Match, result: DealResult) -> float:
-    """The test's value of a deal: the first agent's share of the win, less the fair share or the other's."""
+    """The test's value of a deal: the first agent's share, less the fair share or another's."""
     results = Results.of(match, [result])
     shares = results.shares[0, :, :, 0].mean(axis=1) / WHOLE_WIN  # of place 0, the one who is alone
     if match.kind == "against":

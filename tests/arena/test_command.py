@@ -1,0 +1,263 @@
+"""`byzanz eval`: reports on the terminal, as JSON and as HTML, and what it says to bad input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byzanz_env.arena import command, html
+from tests.arena import players
+
+VOID = {"meta", "line", "circle"}
+
+
+def _eval(*words: str | Path, load: command.Load = players.load) -> int:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command.run(parser.parse_args([str(word) for word in words]), load)
+
+
+def _report(tmp_path: Path, *words: str) -> dict[str, Any]:
+    path = tmp_path / "report.json"
+    assert _eval(*words, "--json", path, "--html", tmp_path / "report.html") == 0
+    report: dict[str, Any] = json.loads(path.read_text())
+    return report
+
+
+ESTIMATE = {"mean", "low", "high", "deals"}
+SCHEMA: dict[str, Any] = {
+    "format": str,
+    "versions": {"byzanz_env", "rules", "observation_layout", "python", "numpy"},
+    "match": {
+        "kind",
+        "players",
+        "seed",
+        "mirror",
+        "deals",
+        "deals_asked",
+        "rotations",
+        "games",
+        "fair_share",
+    },
+    "agents": [{"name", "spec", "sha256"}],
+    "results": [{"agent", "table", "seats", "against", "games", "win_share", "score", "rank"}],
+    "comparisons": [{"agent", "other", "what", "difference", "p_value"}],
+    "cross_table": {"agents", "ahead"},
+    "rating": [{"agent", "rating", "low", "high"}],
+    "sequential_test": {"margin", "deals", "ratio_better", "ratio_worse", "bounds", "verdict"},
+    "complete": bool,
+    "failure": str,
+}
+
+
+def _check_schema(report: dict[str, Any], empty: set[str]) -> None:
+    assert set(report) == set(SCHEMA)
+    assert {name for name, value in report.items() if value is None} == empty
+    for name, form in SCHEMA.items():
+        value = report[name]
+        if value is None:
+            continue
+        if isinstance(form, list):
+            assert value
+            assert all(set(item) == form[0] for item in value), name
+        elif isinstance(form, set):
+            assert set(value) == form, name
+        else:
+            assert isinstance(value, form), name
+    for row in report["results"]:
+        assert all(set(row[name]) == ESTIMATE for name in ("win_share", "score", "rank"))
+
+
+class _Page(HTMLParser):
+    """Checks that tags are closed in order, and collects them with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def _check_page(text: str) -> _Page:
+    page = _Page()
+    page.feed(text)
+    assert not page.open
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", text)
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"}
+    assert not [1 for _, attributes in page.tags if {"src", "href", "onload"} & set(attributes)]
+    assert "prefers-color-scheme: dark" in text
+    return page
+
+
+def test_duel_with_mirror(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = _report(tmp_path, "first", "dice", "--players", "3", "--deals", "12", "--mirror")
+    _check_schema(report, {"cross_table", "rating", "sequential_test", "failure"})
+    assert [(row["agent"], row["seats"], row["against"]) for row in report["results"]] == [
+        ("first", 1, "2 x dice"),
+        ("dice", 2, "1 x first"),
+        ("dice", 1, "2 x first"),
+        ("first", 2, "1 x dice"),
+    ]
+    alone, others = report["results"][:2]
+    assert alone["win_share"]["mean"] + 2 * others["win_share"]["mean"] == pytest.approx(1)
+    assert report["match"]["games"] == 12 * 3 * 2
+    shown = capsys.readouterr().out
+    assert "12 deals x 3 seats, seed 0" in shown
+    assert "fair 33.3 %" in shown
+    page = _check_page((tmp_path / "report.html").read_text())
+    assert [tag for tag, _ in page.tags].count("svg") == 1
+
+
+def test_round_robin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = _report(tmp_path, "first", "dice", "last", "--players", "3", "--deals", "12")
+    _check_schema(report, {"sequential_test", "failure"})
+    cells = report["cross_table"]["ahead"]
+    for row in range(3):
+        assert cells[row][row] is None
+        for column in range(row):
+            assert cells[row][column]["mean"] + cells[column][row]["mean"] == pytest.approx(1)
+    assert sum(row["win_share"]["mean"] for row in report["results"]) == pytest.approx(1)
+    assert sum(rating["rating"] for rating in report["rating"]) == pytest.approx(0, abs=1e-6)
+    assert "Plackett-Luce" in capsys.readouterr().out
+    page = _check_page((tmp_path / "report.html").read_text())
+    assert [tag for tag, _ in page.tags].count("svg") == 2
+
+
+def test_challengers_against_one_opponent_with_early_stop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("first", "dice", "--against", "last", "--players", "3", "--deals", "300")
+    report = _report(tmp_path, *words, "--stop-early", "--margin", "0.3")
+    _check_schema(report, {"cross_table", "rating", "failure"})
+    assert report["sequential_test"]["deals"] == report["match"]["deals"] < 300
+    assert "sequential test, stopped after" in capsys.readouterr().out
+    assert report["comparisons"][0]["what"] == "each alone, same deals"
+
+
+def test_one_deal_has_no_interval_and_still_a_report(tmp_path: Path) -> None:
+    report = _report(tmp_path, "first", "dice", "last", "--deals", "1")
+    present = [row["agent"] for row in report["results"]]
+    assert present
+    assert all(
+        row["win_share"]["low"] in (None, 0.0) or row["win_share"]["low"] >= 0 for row in report["results"]
+    )
+    assert report["results"][0]["score"]["low"] is None
+    _check_page((tmp_path / "report.html").read_text())
+
+
+def test_the_same_agent_twice_gets_two_names_and_two_kinds_of_luck(tmp_path: Path) -> None:
+    report = _report(tmp_path, "dice", "dice", "--players", "3", "--deals", "20")
+    assert [agent["name"] for agent in report["agents"]] == ["dice", "dice (2)"]
+    share = report["results"][0]["win_share"]
+    assert share["low"] < share["high"]
+
+
+def test_same_seed_same_report_whatever_batch_and_threads(tmp_path: Path) -> None:
+    words = ("first", "dice", "last", "--deals", "8", "--players", "3", "--seed", "5")
+    one = _report(tmp_path, *words)
+    assert one == _report(tmp_path, *words, "--batch", "2", "--threads", "2")
+    assert one["results"] != _report(tmp_path, *words[:-1], "6")["results"]
+
+
+def test_stop_and_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "deals.jsonl"
+    words = ["first", "dice", "--players", "3", "--deals", "30", "--batch", "4", "--store", str(store)]
+
+    class Tired(players.First):
+        calls = 0
+
+        def act(self, decisions: players.Decisions) -> Any:
+            Tired.calls += 1
+            if Tired.calls > 300:
+                raise MemoryError("tired")
+            return super().act(decisions)
+
+    assert _eval(*words, load=lambda spec: Tired() if spec == "first" else players.load(spec)) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"agent first on seat \d of deal \d+ crashed with MemoryError: tired", said)
+    kept = len(store.read_text().splitlines()) - 1
+    assert 0 < kept < 30
+    assert f"{kept} finished deals are kept in {store}; run the same command to go on" in said
+    resumed = _report(tmp_path, *words)
+    assert resumed == _report(tmp_path, *words[:-2])
+    assert len(store.read_text().splitlines()) == 31
+
+
+def test_a_report_of_a_failed_match_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("first", "dice", "--json", tmp_path / "r.json", "--html", tmp_path / "r.html")
+    assert _eval(*words, load=lambda spec: players.Broken(0)) == 1
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert not report["complete"]
+    assert report["results"] == []
+    assert "broken" in report["failure"]
+    assert "Not complete: agent broken" in (tmp_path / "r.html").read_text()
+    assert "use --store FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["first"], "one agent alone cannot play a match"),
+        (["first", "dise"], "there is no agent 'dise'"),
+        (["first", "dice", "--players", "2"], "2 players cannot play Byzanz: choose 3 to 6"),
+        (["first", "dice", "--players", "7"], "7 players"),
+        (["first", "dice", "--deals", "0"], "0 deals cannot be played"),
+        (["first", "dice", "--seed", "-1"], "seed -1 is out of range"),
+        (["first", "dice", "--batch", "0"], "0 games at once"),
+        (["first", "dice", "--threads", "0"], "0 threads"),
+        (["first", "dice", "--stop-early", "--margin", "2"], "margin 2.0 makes no sense"),
+        (["first", "dice", "last", "--mirror"], "mirror is for two agents"),
+        (["first", "dice", "last", "--stop-early"], "a single question"),
+    ],
+)
+def test_bad_input_is_answered_in_one_sentence(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _eval(*words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("byzanz eval: ")
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_files_that_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["first", "dice", "--players", "3", "--deals", "2", "--quiet"]
+    assert _eval(*words, "--json", tmp_path / "no" / "r.json") == 3
+    assert "No such file or directory; check the path" in capsys.readouterr().err
+    assert _eval(*words, "--store", tmp_path) == 3
+    store = tmp_path / "deals.jsonl"
+    assert _eval(*words, "--store", store) == 0
+    assert _eval("first", "last", *words[2:], "--store", store) == 2
+    assert "belongs to another match (other agents)" in capsys.readouterr().err
+
+
+def test_names_are_escaped_in_the_page(tmp_path: Path) -> None:
+    report = _report(tmp_path, "first", "dice", "--players", "3", "--deals", "3")
+    text = json.dumps(report).replace("dice", "<b onload=x>&amp;")
+    page = _check_page(html.render(json.loads(text)))
+    assert "b" not in {tag for tag, _ in page.tags}
+
+
+def test_shipped_agents_are_found_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["greedy", "random", "--deals", "2", "--players", "3"]) == 0
+    assert "greedy" in capsys.readouterr().out
+    assert command.main(["gredy", "random"]) == 2
+    assert "greedy" in capsys.readouterr().err
