@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, load: Load | None = None) -> int:
     from byzanz_env.arena.store import StoreError
 
     try:
-        return _run(arguments, load)
+        return _show(arguments, evaluate(arguments, load))
     except StoreError as error:
         return _say(str(error), USAGE)
     except OSError as error:
@@ -107,7 +107,10 @@ def label_agents(names: Sequence[str]) -> list[str]:
     return labels
 
 
-def _run(arguments: argparse.Namespace, load: Load | None) -> int:
+def evaluate(arguments: argparse.Namespace, load: Load | None = None) -> dict[str, Any]:
+    """Play what the arguments ask for and return the report."""
+    from byzanz_env.arena.report import build
+
     specs = [*arguments.agents, *([arguments.against] if arguments.against is not None else [])]
     if len(specs) < 2:
         raise ValueError("one agent alone cannot play a match: name two or more, such as heuristic greedy")
@@ -124,7 +127,7 @@ def _run(arguments: argparse.Namespace, load: Load | None) -> int:
     agents = [describe(*one) for one in zip(labels, specs, crews[0], strict=True)]
     with open_store(arguments.store, match, agents) as store:
         ending = _play(arguments, match, crews, store)
-    return _report(arguments, ending, agents)
+    return build(ending, agents, arguments.deals)
 
 
 def describe(label: str, spec: str, agent: Agent) -> dict[str, Any]:
@@ -182,7 +185,8 @@ def _is_silent(arguments: argparse.Namespace, console: Any) -> bool:
     return bool(arguments.quiet) or not console.is_terminal
 
 
-def _report(arguments: argparse.Namespace, ending: Ending, agents: Sequence[Mapping[str, Any]]) -> int:
+def _show(arguments: argparse.Namespace, found: Mapping[str, Any]) -> int:
+    """Print and write a report; return the exit code."""
     import json
     from pathlib import Path
 
@@ -190,7 +194,6 @@ def _report(arguments: argparse.Namespace, ending: Ending, agents: Sequence[Mapp
 
     from byzanz_env.arena import html, report
 
-    found = report.build(ending, agents, arguments.deals)
     if not arguments.quiet and found["match"]["deals"]:
         console = Console()
         report.show(found, console if console.is_terminal else Console(width=120))
@@ -200,14 +203,14 @@ def _report(arguments: argparse.Namespace, ending: Ending, agents: Sequence[Mapp
         )
     if arguments.html:
         Path(arguments.html).write_text(html.render(found), encoding="utf-8")
-    if ending.failure is None:
+    if found["complete"]:
         return DONE
-    deals = len(ending.results.deals)
+    deals = found["match"]["deals"]
     kept = f"{deals:,} finished deals are kept in {arguments.store}; run the same command to go on"
     advice = (
         kept if arguments.store else f"{deals:,} deals were finished; use --store FILE to be able to go on"
     )
-    return _say(f"{ending.failure} ({advice})", INTERRUPTED if ending.interrupted else FAILED)
+    return _say(f"{found['failure']} ({advice})", INTERRUPTED if found["interrupted"] else FAILED)
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 
 from byzanz_env.arena.kernels import advance, deal_seeds, open_games, read_ends
 from byzanz_env.decisions import Agent, Decisions, agent_key, game_keys
+from byzanz_env.envs.rows import take_rows
 from byzanz_env.games.byzanz.engine import STATE
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS, OVER
@@ -103,7 +104,7 @@ class Hall:
 
     def _decisions(self, rows: np.ndarray) -> Decisions:
         keys = self.keys[rows, self.seats[rows]]
-        return Decisions(self.observations[rows], self.masks[rows], keys, self.states[rows])
+        return Decisions(self.observations[rows], self.masks[rows], keys, take_rows(self.states, rows))
 
     def _ask(self, number: int, rows: np.ndarray) -> np.ndarray:
         decisions = self._decisions(rows)

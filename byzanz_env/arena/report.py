@@ -72,6 +72,7 @@ def build(ending: Ending, agents: Sequence[Mapping[str, Any]], deals_asked: int)
         "rating": _rating(results) if some and is_round_robin else None,
         "sequential_test": _test(ending),
         "complete": ending.failure is None,
+        "interrupted": ending.interrupted,
         "failure": ending.failure,
     }
 

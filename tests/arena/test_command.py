@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from byzanz_env.arena import command, html
+from byzanz_env.arena import command, html, ladder
 from tests.arena import players
 
 VOID = {"meta", "line", "circle"}
@@ -52,6 +52,7 @@ SCHEMA: dict[str, Any] = {
     "rating": [{"agent", "rating", "low", "high"}],
     "sequential_test": {"margin", "deals", "ratio_better", "ratio_worse", "bounds", "verdict"},
     "complete": bool,
+    "interrupted": bool,
     "failure": str,
 }
 
@@ -261,3 +262,58 @@ def test_shipped_agents_are_found_by_name(capsys: pytest.CaptureFixture[str]) ->
     assert "greedy" in capsys.readouterr().out
     assert command.main(["gredy", "random"]) == 2
     assert "greedy" in capsys.readouterr().err
+
+
+def test_the_ladder_is_written_between_its_marks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(f"before\n{ladder.BEGIN}\nold\n{ladder.END}\nafter\n")
+    words = ["--pair", "greedy", "random", "3", "--players", "3", "4", "--store", str(tmp_path / "deals")]
+    assert ladder.main([*words, "--into", str(page)]) == 0
+    table = capsys.readouterr().out
+    assert page.read_text() == f"before\n{ladder.BEGIN}\n{table}{ladder.END}\nafter\n"
+    assert table.count("\n") == 4
+    command_of_a_row = re.search(r"`byzanz eval (.*)`", table)
+    assert command_of_a_row is not None
+    report = _report_of_shipped(tmp_path, command_of_a_row[1])
+    assert f"| {report['results'][0]['agent']} | {report['results'][2]['agent']} |" in table
+    assert len(list((tmp_path / "deals").iterdir())) == 2
+
+
+def _report_of_shipped(tmp_path: Path, words: str) -> dict[str, Any]:
+    path = tmp_path / "row.json"
+    assert command.main([*words.split(), "--json", str(path), "--quiet"]) == 0
+    report: dict[str, Any] = json.loads(path.read_text())
+    return report
+
+
+def test_the_ladder_refuses_a_page_without_marks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("nothing here")
+    assert ladder.main(["--pair", "greedy", "random", "1", "--into", str(page)]) == 2
+    assert "there is no place for the ladder" in capsys.readouterr().err
+    assert ladder.main(["--pair", "gredy", "random", "1"]) == 2
+    assert page.read_text() == "nothing here"
+
+
+README = Path(command.__file__).with_name("README.md").read_text(encoding="utf-8")
+
+
+def test_every_command_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = [
+        line.partition("#")[0].split() for line in README.splitlines() if line.startswith("byzanz eval ")
+    ]
+    assert len(commands) > 5
+    for words in commands:
+        assert command.main([*words[2:], "--deals", "3", "--quiet"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"report.json", "report.html", "deals.jsonl"}
+
+
+def test_the_snippet_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(compile(snippet, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("Estimate(mean=")

@@ -169,10 +169,10 @@ def test_ratings_recover_known_strengths(agents: int, players: int) -> None:
 def test_bootstrap_intervals_cover_the_truth_as_often_as_they_should() -> None:
     strengths = [-0.5, 0.0, 0.5]
     covered = 0
-    for seed in range(40):
+    for seed in range(25):
         for rating in rate(_simulated(strengths, 3, 60, seed)):
             covered += rating.low <= ELO * strengths[rating.agent] <= rating.high
-    assert covered >= 100  # of 120; 95 % would be 114
+    assert covered >= 62  # of 75; 95 % would be 71
 
 
 def test_the_quick_fit_is_the_fit_of_choix() -> None:
