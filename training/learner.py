@@ -44,7 +44,9 @@ class Learner:
         self.network.initialise(torch.Generator().manual_seed(config.seed))
         if config.net.start_from:
             self._start_from(config.net.start_from)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=1e-3, eps=ADAM_EPSILON, foreach=False)
+        self.optimiser = torch.optim.Adam(
+            self.network.parameters(), lr=1e-3, eps=ADAM_EPSILON, foreach=False
+        )
         agents = [load(spec) for spec in config.pool.agents]
         self.pool = OpponentPool(config.pool, self.architecture, agents)
         self.workers = [
@@ -56,7 +58,9 @@ class Learner:
     def _start_from(self, path: str) -> None:
         policy = read_policy(path)
         if policy.architecture != self.architecture:
-            raise TrainingError(f"{path} has the network {policy.architecture}; net.hidden must be the same")
+            raise TrainingError(
+                f"{path} has the network {policy.architecture}; net.hidden must be the same"
+            )
         self.network.load_tensors(policy.tensors)
 
     @property
@@ -136,7 +140,7 @@ class Learner:
         if not torch.isfinite(norm):
             raise TrainingError(
                 f"the gradient is not finite in update {self.updates + 1}: the last checkpoint is kept; "
-                "resume from it with a lower ppo.learning_rate, or precision = \"fp32\""
+                'resume from it with a lower ppo.learning_rate, or precision = "fp32"'
             )
         self.optimiser.step()
         return float(norm)
@@ -184,7 +188,7 @@ class Learner:
         if table["bf16"] != self.bf16:
             raise TrainingError(
                 "this run was made with another precision than this processor chooses; "
-                f"set precision = \"{'bf16' if table['bf16'] else 'fp32'}\" to go on"
+                f'set precision = "{"bf16" if table["bf16"] else "fp32"}" to go on'
             )
         self.updates = int(table["updates"])
         with torch.no_grad():

@@ -68,7 +68,9 @@ class Rollout:
 class Worker:
     """Plays and learns on its own tables."""
 
-    def __init__(self, index: int, config: Config, network: PolicyNetwork, pool: OpponentPool, bf16: bool) -> None:
+    def __init__(
+        self, index: int, config: Config, network: PolicyNetwork, pool: OpponentPool, bf16: bool
+    ) -> None:
         self.index = index
         self.config = config
         self.pool = pool
@@ -229,7 +231,9 @@ class Worker:
 
     def _open(self) -> dict[str, np.ndarray]:
         self.rollout.carry_over()
-        self.rollout.still_open[:] = np.where(self.rollout.seats[:CARRIED] >= 0, np.arange(CARRIED)[:, None], -1)
+        self.rollout.still_open[:] = np.where(
+            self.rollout.seats[:CARRIED] >= 0, np.arange(CARRIED)[:, None], -1
+        )
         return self.rollout.carried_arrays()
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
@@ -239,7 +243,9 @@ class Worker:
         self.rollout.seats[:] = -1
         for name, array in self.rollout.carried_arrays().items():
             array[:] = arrays[f"carried.{name}"]
-        self.rollout.still_open[:] = np.where(self.rollout.seats[:CARRIED] >= 0, np.arange(CARRIED)[:, None], -1)
+        self.rollout.still_open[:] = np.where(
+            self.rollout.seats[:CARRIED] >= 0, np.arange(CARRIED)[:, None], -1
+        )
 
 
 class _MinibatchBuffers:

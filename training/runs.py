@@ -1,0 +1,132 @@
+"""The folder of a run: who works in it, what was measured, and how it ended.
+
+    config.json  versions.json  metrics.jsonl  evaluations.jsonl  checkpoints/  export/  replays/  plots/
+
+`metrics.jsonl` is the truth, one line per update; TensorBoard files and plots are made from it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from byzanz_env.files import write_atomically
+from byzanz_env.games.byzanz.observe import LAYOUT_HASH
+from byzanz_env.games.byzanz.rules import RULES_VERSION
+from training.config import Config, ConfigError, from_table, to_table
+
+PACKAGES = ("byzanz-env", "numpy", "numba", "torch", "gymnasium", "pettingzoo")
+
+
+class RunError(RuntimeError):
+    """A run folder that cannot be used; the message says why and what to do."""
+
+
+class Run:
+    """An open run folder; only one process at a time holds it."""
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        self.folder = folder
+        self.config = config
+        self.checkpoints = folder / "checkpoints"
+        self._lock = _lock(folder)
+
+    @classmethod
+    def create(cls, folder: Path, config: Config) -> Run:
+        """Make the folder of a new run."""
+        if (folder / "config.json").exists():
+            raise RunError(
+                f"{folder} already holds a run: resume it with --resume {folder}, or choose another"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        run = cls(folder, config)
+        _write_json(folder / "versions.json", versions())
+        _write_json(folder / "config.json", to_table(config))
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """Open the folder of a run that was begun before."""
+        try:
+            table = json.loads((folder / "config.json").read_bytes())
+            made_by = json.loads((folder / "versions.json").read_bytes())
+        except (OSError, ValueError):
+            raise RunError(f"{folder} holds no run: config.json or versions.json cannot be read") from None
+        for key, ours in (("rules", RULES_VERSION), ("layout", LAYOUT_HASH)):
+            if made_by.get(key) != ours:
+                raise RunError(
+                    f"{folder} was made with {key} {made_by.get(key)!r}, this version has {ours!r}: "
+                    "go on with the version that made it, or start a new run"
+                )
+        try:
+            config = from_table(table)
+        except ConfigError as error:
+            raise RunError(f"{folder / 'config.json'} is of another version: {error}") from None
+        return cls(folder, config)
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+    # --- metrics ----------------------------------------------------------------------------------------
+
+    def note(self, name: str, line: dict[str, Any]) -> None:
+        """Append one line to `name`.jsonl."""
+        with open(self.folder / f"{name}.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """All whole lines of `name`.jsonl; a line torn by a kill is left out."""
+        path = self.folder / f"{name}.jsonl"
+        found = []
+        if path.exists():
+            for text in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    found.append(json.loads(text))
+                except ValueError:
+                    continue
+        return found
+
+    def rewind(self, updates: int) -> None:
+        """Forget lines of updates after the checkpoint that the run goes on from."""
+        for name in ("metrics", "evaluations"):
+            path = self.folder / f"{name}.jsonl"
+            if path.exists():
+                kept = [line for line in self.lines(name) if line["update"] <= updates]
+                text = "".join(json.dumps(line) + "\n" for line in kept)
+                write_atomically(path, text.encode())
+
+
+def _lock(folder: Path) -> int:
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise RunError(
+            f"another process is training in {folder}: wait for it or choose another folder"
+        ) from None
+    return handle
+
+
+def _write_json(path: Path, table: dict[str, Any]) -> None:
+    write_atomically(path, (json.dumps(table, indent=2) + "\n").encode())
+
+
+def versions() -> dict[str, Any]:
+    """What a run is made with."""
+    return {
+        "rules": RULES_VERSION,
+        "layout": LAYOUT_HASH,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "packages": {name: metadata.version(name) for name in PACKAGES},
+        "command": " ".join(sys.argv),
+        "started": time.strftime("%Y-%m-%d %H:%M:%S"),
+    }

@@ -1,0 +1,185 @@
+"""A training run from its first update to the exported, evaluated opponent. Read it top to bottom."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from byzanz_env.agents import load
+from byzanz_env.agents.policy import PolicyAgent, PolicyFile
+from training import checkpoint
+from training.config import Config
+from training.display import Display
+from training.evaluate import WATCH_SEED, win_share
+from training.export import better_of, export
+from training.learner import Learner
+from training.records import save_replays, write_plots, write_tensorboard
+from training.runs import Run
+
+
+class Training:
+    """A run under way."""
+
+    def __init__(self, run: Run, display: Display) -> None:
+        self.run = run
+        self.config: Config = run.config
+        self.display = display
+        self.learner = Learner(run.config)
+        self.best: dict[str, Any] = {"share": -1.0, "update": 0}
+        self.best_tensors: dict[str, np.ndarray] = {}
+        self.seconds = 0.0  # of training, over all parts of the run
+        self.watched = [load(spec) for spec in run.config.evaluation.opponents]
+        self._stop_asked = False
+
+    # --- the loop ---------------------------------------------------------------------------------------
+
+    def go(self, hours: float | None) -> bool:
+        """Train until the end, a stop by Ctrl-C, or the time is up; True when the run is complete."""
+        self._resume()
+        deadline = time.monotonic() + hours * 3600 if hours else float("inf")
+        previous = signal.signal(signal.SIGINT, self._ask_to_stop)
+        saved = time.monotonic()
+        try:
+            while self.learner.updates < self.config.updates:
+                self._one_update()
+                if time.monotonic() - saved > self.config.save_minutes * 60:
+                    self.save()
+                    saved = time.monotonic()
+                if self._stop_asked or time.monotonic() > deadline:
+                    break
+            self.save()
+        finally:
+            signal.signal(signal.SIGINT, previous)
+            self.learner.close()
+        write_plots(self.run)
+        write_tensorboard(self.run)
+        complete = self.learner.updates >= self.config.updates
+        if not complete:
+            self.display.say(f"stopped after {self.learner.trained:,} decisions; go on with: "
+                             f"python -m training --resume {self.run.folder}")  # fmt: skip
+        return complete
+
+    def _one_update(self) -> None:
+        begun = time.monotonic()
+        figures = self.learner.update()
+        seconds = time.monotonic() - begun
+        self.seconds += seconds
+        figures["seconds"] = self.seconds
+        figures["speed"] = self.config.batch / seconds
+        self.run.note("metrics", figures)
+        self.display.progress(figures, self.config)
+        every = self.config.evaluation.every
+        if self.learner.trained // every > (self.learner.trained - self.config.batch) // every:
+            self._evaluate()
+
+    def _ask_to_stop(self, signum: int, frame: FrameType | None) -> None:
+        if self._stop_asked:
+            raise KeyboardInterrupt
+        self._stop_asked = True
+        self.display.say("stopping after this update; once more Ctrl-C stops at once")
+
+    # --- what the present policy is worth ---------------------------------------------------------------
+
+    def player(self, name: str | None = None) -> PolicyAgent:
+        """The present weights as an agent."""
+        tensors = self.learner.network.to_tensors()
+        return PolicyAgent(PolicyFile(name or self.config.name, self.learner.architecture, tensors))
+
+    def _evaluate(self) -> None:
+        wanted = self.config.evaluation
+        agent = self.player()
+        shares = [
+            win_share(
+                agent, opponent, wanted.players, wanted.deals, WATCH_SEED, threads=self.config.workers
+            )
+            for opponent in self.watched
+        ]
+        line = {"update": self.learner.updates, "decisions": self.learner.trained}
+        self.run.note("evaluations", {**line, "results": [share.table() for share in shares]})
+        self.display.evaluation(shares)
+        if shares and shares[-1].share >= self.best["share"]:
+            self.best = {"share": shares[-1].share, "update": self.learner.updates}
+            self.best_tensors = self.learner.network.to_tensors()
+        save_replays(self.run.folder / "replays", agent, self.learner.trained, wanted.players)
+
+    # --- checkpoints ------------------------------------------------------------------------------------
+
+    def save(self) -> Path:
+        arrays, table = self.learner.state()
+        arrays.update({f"best.{name}": tensor for name, tensor in self.best_tensors.items()})
+        table.update({"best": self.best, "seconds": self.seconds})
+        return checkpoint.save(self.run.checkpoints, self.learner.updates, arrays, table)
+
+    def _resume(self) -> None:
+        checkpoint.sweep(self.run.checkpoints)
+        found = checkpoint.load_newest(self.run.checkpoints)
+        if found is None:
+            self.run.rewind(0)
+            return
+        arrays, table, complaints = found
+        for sentence in complaints:
+            self.display.say(sentence)
+        self.learner.restore(arrays, table)
+        self.best, self.seconds = dict(table["best"]), float(table["seconds"])
+        prefix = "best."
+        self.best_tensors = {
+            name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)
+        }
+        self.run.rewind(self.learner.updates)
+        self.display.say(f"resumed after {self.learner.trained:,} decisions")
+
+    def candidates(self) -> dict[str, PolicyAgent]:
+        """The last policy, and the one that was best on the way if it is another."""
+        found = {"last": self.player()}
+        if self.best_tensors and self.best["update"] != self.learner.updates:
+            policy = PolicyFile(self.config.name, self.learner.architecture, self.best_tensors)
+            found["best"] = PolicyAgent(policy)
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """What the card says about the training."""
+        made_by = json.loads((self.run.folder / "versions.json").read_bytes())
+        return {
+            "decisions": self.learner.trained,
+            "hours": round(self.seconds / 3600, 3),
+            "updates": self.learner.updates,
+            "precision": "bf16" if self.learner.bf16 else "fp32",
+            "machine": made_by["machine"],
+            "torch": made_by["packages"]["torch"],
+            "date": time.strftime("%Y-%m-%d"),
+        }
+
+
+def train(run: Run, hours: float | None = None) -> Path | None:
+    """Train a run to its end and export the opponent; None when it was stopped before."""
+    with Display() as display:
+        training = Training(run, display)
+        if not training.go(hours):
+            return None
+    return export_run(training, display)
+
+
+def export_run(training: Training, display: Display) -> Path:
+    """Write the better of the run's candidates as an opponent and show what it is worth."""
+    config, wanted = training.config, training.config.evaluation
+    candidates = training.candidates()
+    display.say("evaluating on fresh deals ...")
+    chosen = better_of(candidates, wanted.final_opponents, wanted.players, wanted.final_deals)
+    path = training.run.folder / "export" / f"{config.name}.safetensors"
+    _, shares = export(
+        path,
+        config.name,
+        config,
+        training.learner.architecture,
+        candidates[chosen].policy.tensors,
+        training.summary(),
+    )
+    display.results(f"{config.name}: one against copies, duplicate deals", shares)
+    display.say(f"opponent written to {path}; play against it with: byzanz play --opponents {path}")
+    return path
