@@ -110,6 +110,7 @@ def label_agents(names: Sequence[str]) -> list[str]:
 def evaluate(arguments: argparse.Namespace, load: Load | None = None) -> dict[str, Any]:
     """Play what the arguments ask for and return the report."""
     from byzanz_env.arena.report import build
+    from byzanz_env.opponents import plays
 
     specs = [*arguments.agents, *([arguments.against] if arguments.against is not None else [])]
     if len(specs) < 2:
@@ -122,6 +123,9 @@ def evaluate(arguments: argparse.Namespace, load: Load | None = None) -> dict[st
 
         load = load_agent
     crews = [[load(spec) for spec in specs] for _ in range(arguments.threads)]
+    for spec, agent in zip(specs, crews[0], strict=True):
+        if not plays(agent, arguments.players):
+            raise ValueError(f"{spec} was not made for {arguments.players} players: choose another number")
     labels = label_agents([agent.name for agent in crews[0]])
     match = plan(arguments, labels)
     agents = [describe(*one) for one in zip(labels, specs, crews[0], strict=True)]
@@ -192,11 +196,11 @@ def _show(arguments: argparse.Namespace, found: Mapping[str, Any]) -> int:
 
     from rich.console import Console
 
-    from byzanz_env.arena import html, report
+    from byzanz_env.arena import html, terminal
 
     if not arguments.quiet and found["match"]["deals"]:
         console = Console()
-        report.show(found, console if console.is_terminal else Console(width=120))
+        terminal.show(found, console if console.is_terminal else Console(width=120))
     if arguments.json:
         Path(arguments.json).write_text(
             json.dumps(found, indent=2, allow_nan=False) + "\n", encoding="utf-8"

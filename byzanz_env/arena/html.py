@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from byzanz_env.arena.report import (
+from byzanz_env.arena.terminal import (
     comparison_cells,
     cross_cells,
     headline,

@@ -35,7 +35,7 @@ def words_of(first: str, second: str, players: int, deals: int) -> list[str]:
 
 def row(report: dict[str, Any], words: Sequence[str]) -> str:
     """One line of the table."""
-    from byzanz_env.arena.report import percent
+    from byzanz_env.arena.terminal import percent
 
     alone, _, mirror, _ = report["results"]
     match = report["match"]

@@ -24,6 +24,7 @@ from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS, OVER
 from byzanz_env.games.byzanz.tables import find_illegal
 
 FIRST_BATCH, LARGEST_BATCH = 32, 1024
+JOIN_SECONDS = 2.0
 QUICK_TICK = 0.05  # seconds; agents that answer faster get more games at once
 
 
@@ -229,5 +230,7 @@ def _play_in_threads(halls: Sequence[Hall], schedule: Schedule, batch: int | Non
                 stop.set()  # the other threads finish their tick; their ended games still count
     finally:
         stop.set()
+        for thread in threads:
+            thread.join(timeout=JOIN_SECONDS)  # a search may be in the middle of a long tick
     if failure is not None:
         raise failure

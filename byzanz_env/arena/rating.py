@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 
 import numpy as np
+from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
 from byzanz_env._random import seed_generator
 from byzanz_env.arena.kernels import resample
@@ -125,12 +126,13 @@ class Likelihood:
             for agent in group:
                 self.members[number, agent] += 1
         self.wins = np.zeros((len(data.parts), data.agents))
-        self.chosen = np.zeros((len(data.parts), len(groups)))
+        entries: list[tuple[float, int, int]] = []
         for deal, part in enumerate(data.parts):
             for number, count in part.items():
                 self.wins[deal] += float(count) * wins_of[number]
-                for group_number in choices[number]:
-                    self.chosen[deal, group_number] += float(count)
+                entries += [(float(count), group_number, deal) for group_number in choices[number]]
+        counts, rows, columns = zip(*entries, strict=True)
+        self.chosen = csr_array((counts, (rows, columns)), shape=(len(groups), len(data.parts)))
         self.prior_wins = np.full(data.agents, (data.agents - 1) / 2)
         self.prior_chosen = np.zeros(len(groups))
         self.prior_chosen[pairs] = 1
@@ -138,7 +140,7 @@ class Likelihood:
     def fit(self, deal_weights: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
         """Strengths (mean 0) by Newton's method when each deal counts as often as its weight says."""
         wins = deal_weights @ self.wins + self.prior_wins
-        chosen = deal_weights @ self.chosen + self.prior_chosen
+        chosen = self.chosen @ deal_weights + self.prior_chosen
         strengths = np.zeros(len(wins)) if start is None else start.copy()
         for _ in range(200):
             chances = self.members * np.exp(strengths)
@@ -148,7 +150,7 @@ class Likelihood:
             # strengths have no origin: the matrix of ones holds their mean where it is
             step = np.linalg.solve(curvature + 1.0, wins - expected)
             strengths += np.clip(step, -1, 1)
-            if np.abs(step).max() < 1e-10:
+            if np.abs(step).max() < 1e-9:
                 break
         return strengths - strengths.mean()  # type: ignore[no-any-return]
 

@@ -7,6 +7,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -237,6 +238,15 @@ def test_bad_input_is_answered_in_one_sentence(
     assert captured.err.startswith("byzanz eval: ")
     assert said in captured.err
     assert captured.err.count("\n") == 1
+
+
+def test_a_policy_for_other_tables_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    class Four(players.First):
+        policy = SimpleNamespace(players=(4,))
+
+    assert _eval("four", "four", "--players", "3", load=lambda _: Four()) == 2
+    assert "four was not made for 3 players" in capsys.readouterr().err
+    assert _eval("four", "four", "--players", "4", "--deals", "2", "--quiet", load=lambda _: Four()) == 0
 
 
 def test_files_that_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
