@@ -82,6 +82,7 @@ def set_cards(action: int) -> list[int]:
 
 
 SALES: dict[int, list[int]] = {a: set_cards(a) for a in range(SELL, SELL_MERCHANTS + 1)}
+SALES_FROM = {kind: [a for a, cards in SALES.items() if cards[0] == kind] for kind in range(KINDS)}
 
 
 def holds(hand: list[int], cards: list[int]) -> bool:
@@ -133,7 +134,7 @@ class Game:
         if self.phase != "over":
             return []
         # 7.2, 9.4
-        results = [(points, len(hand)) for points, hand in zip(self.scores, self.hands)]
+        results = [(points, len(hand)) for points, hand in zip(self.scores, self.hands, strict=True)]
         return [seat for seat, result in enumerate(results) if result == max(results)]
 
     def legal(self) -> list[int]:
@@ -168,7 +169,8 @@ class Game:
         return reach > self.high_bid  # 9.3
 
     def _sales(self, seat: int) -> list[int]:
-        return [action for action, cards in SALES.items() if holds(self.hands[seat], cards)]
+        hand = self.hands[seat]
+        return sorted(a for kind in set(hand) for a in SALES_FROM[kind] if holds(hand, SALES[a]))
 
     def copy(self) -> Game:
         twin = Game.__new__(Game)
