@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
@@ -149,7 +150,8 @@ class ByzanzVecEnv(VecEnv):  # type: ignore[misc]
         raise AttributeError(f"{attr_name} cannot be set: make a new ByzanzVecEnv with other arguments")
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
-        return [False for _ in self._get_indices(indices)]
+        """Counted as monitored: its infos hold the returns and lengths of episodes, as Monitor's do."""
+        return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def close(self) -> None:
         self.tables.env.close()
