@@ -21,6 +21,7 @@ from byzanz_env.games.byzanz.rules import (
 from byzanz_env.games.byzanz.tables import REWARDS
 
 SEED_LIMIT = 2**63
+IGNORED_OPTION = "options"  # PettingZoo's api_test resets with {"options": 1} and expects that to work
 
 
 def is_integer(value: object) -> bool:
@@ -94,7 +95,7 @@ def check_options(options: Any) -> np.ndarray | None:
         raise ValueError(
             f"options is {type(options).__name__}; it is a dict, and the only option is 'deck'"
         )
-    unknown = [key for key in options if key != "deck"]
+    unknown = [key for key in options if key not in ("deck", IGNORED_OPTION)]
     if unknown:
         raise ValueError(f"unknown option {unknown[0]!r}; the only option is 'deck'")
     deck = options.get("deck")
