@@ -10,8 +10,8 @@ import pytest
 from byzanz_env._random import derive_seed
 from byzanz_env.agents import load
 from byzanz_env.arena.kernels import EVAL_STREAM, deal_seeds
-from byzanz_env.arena.match import WHOLE_WIN, Match, Results
-from byzanz_env.arena.play import AgentFailureError, Game, play_games
+from byzanz_env.arena.match import WHOLE_WIN, DealResult, Match, Results
+from byzanz_env.arena.play import AgentFailureError, Game, Outcome, play_games
 from byzanz_env.arena.statistics import estimate, share_estimate, summarize
 from byzanz_env.arena.tournament import run
 from byzanz_env.decisions import Decisions, agent_key
@@ -108,6 +108,19 @@ def test_every_agent_sits_on_every_seat_of_every_deal() -> None:
         if g.seating.count(g.seating[seat]) == 1
     }
     assert seen == {(deal, table, seat) for deal in range(3) for table in (0, 1) for seat in range(5)}
+
+
+@pytest.mark.parametrize("players", [3, 4, 6])
+def test_results_are_kept_by_the_place_in_the_line_up(players: int) -> None:
+    match = Match("round robin", players, 1, tuple("abcdef"))
+    outcomes = []
+    for game in match.games([2]):
+        by_seat = tuple(10 * agent + game.rotation for agent in game.seating)
+        outcomes.append(Outcome(game, by_seat, tuple(float(points) for points in by_seat)))
+    result = DealResult.of(outcomes[::-1])
+    lineup = match.lineups(2)[0]
+    expected = tuple(tuple(10 * agent + rotation for agent in lineup) for rotation in range(players))
+    assert result == DealResult(2, (expected,), (expected,))
 
 
 @pytest.mark.parametrize(("agents", "players"), [(3, 3), (3, 4), (8, 4), (5, 6)])
