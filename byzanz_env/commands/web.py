@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     import uvicorn
 
     from byzanz_env.replay import read
-    from byzanz_env.web.app import Server, check_agents, make_app
+    from byzanz_env.web.app import Server, make_app, warm_up
 
     host, token = arguments.host, arguments.token
     if host not in LOOPBACK and not token:
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     listener = _listen(host, arguments.port)
     port = listener.getsockname()[1]
     server = Server(preloaded=replay, token=token)
-    check_agents()
+    warm_up()
     address = f"http://{_shown(host)}:{port}/" + (f"?token={token}" if token else "")
     print(f"Byzanz is at {address}  (Ctrl-C stops it)", flush=True)
     if host not in LOOPBACK:

@@ -25,7 +25,7 @@ from byzanz_env.advice import Adviser, advise
 from byzanz_env.agents import load
 from byzanz_env.analysis import analyze
 from byzanz_env.decisions import Agent
-from byzanz_env.opponents import choices, default_opponent, plays, seat_agents
+from byzanz_env.opponents import choices, default_opponent, plays
 from byzanz_env.replay import MAX_BYTES, Replay, ReplayError, parse
 from byzanz_env.session import Session
 from byzanz_env.storyboard import document
@@ -250,7 +250,11 @@ def _post(server: Server, work: Callable[[bytes], Answer]) -> Callable[[Request]
     return answer
 
 
-def check_agents() -> None:
-    """Load the opponents on offer once, so that the first move does not wait for it."""
-    for players in (3, 4, 5, 6):
-        seat_agents([default_opponent(players)], players)
+def warm_up() -> None:
+    """Play and judge one game, so that nobody at the page waits for a compiler."""
+    agents = [_agent(default_opponent(3)), _agent("heuristic"), _agent("random")]
+    session = Session(agents, seed=0)
+    advise(session, _adviser(default_opponent(3)))
+    for _ in session.advance():
+        pass
+    document(parse(session.replay().text()))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from byzanz_env.agents.shipped import card_of
 from byzanz_env.opponents import SCRIPTED, SEARCHES, shipped
 
 LADDER_FILE: Final = Path(__file__).resolve().parents[1] / "arena" / "ladder.json"
@@ -51,11 +52,8 @@ def model_cards() -> dict[str, Any]:
 
 
 def _card_text(name: str) -> str:
-    from byzanz_env.agents.shipped import path_of
-
-    path = Path(path_of(name)).with_suffix(".md")
     try:
-        return path.read_text(encoding="utf-8")[:MAX_CARD_BYTES]
+        return card_of(name)[:MAX_CARD_BYTES]
     except OSError:
         return "This policy comes without a card."
 

@@ -97,9 +97,9 @@ class Guard:
         host = _one(scope, b"host")
         if host.lower() not in self.hosts:
             raise RefusedError(400, "this server does not answer to that host name")
-        self._count(scope)
         if scope["method"] != "POST":
             return
+        self._count(scope)
         origin = _one(scope, b"origin", optional=True)
         if origin and origin.lower() not in {f"http://{name}" for name in self.hosts}:
             raise RefusedError(403, "requests from other pages are refused")

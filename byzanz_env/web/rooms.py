@@ -96,8 +96,11 @@ class Rooms:
     def open(
         self, agents: Sequence[Agent | None], you: int, seed: int | None, forced: bool
     ) -> tuple[str, Room]:
-        """Deal a new game; the oldest idle one makes room when there are too many."""
-        session = Session(agents, seed=seed)
+        """Deal a new game."""
+        return self.add(Session(agents, seed=seed), you, forced)
+
+    def add(self, session: Session, you: int, forced: bool) -> tuple[str, Room]:
+        """Make a room for a game; idle ones are removed first."""
         with self._lock:
             now = self._clock()
             for name in [

@@ -11,8 +11,8 @@ export class Refused extends Error {
   }
 }
 
-/** @param {string} name @param {any} [content] @returns {Promise<any>} */
-export async function ask(name, content = {}) {
+/** @param {string} name @param {any} [content] @param {number} [patience] tries left when asked too often @returns {Promise<any>} */
+export async function ask(name, content = {}, patience = 5) {
   let answer;
   try {
     answer = await fetch(`/api/${name}`, {
@@ -20,6 +20,10 @@ export async function ask(name, content = {}) {
     });
   } catch {
     throw new Refused(0, "the server does not answer; is byzanz web still running?");
+  }
+  if (answer.status === 429 && patience > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return ask(name, content, patience - 1);
   }
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, body.error ?? "the server did not understand");

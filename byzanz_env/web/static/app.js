@@ -75,10 +75,28 @@ function setupPage(watching) {
 async function startGame(table, pace) {
   if (running) ask("leave", { game: running }).catch(() => undefined);
   const state = await ask("new", table);
+  showGame(state, pace);
+}
+
+/** @param {any} state @param {keyof typeof PACES} pace */
+function showGame(state, pace) {
   running = state.game;
-  const page = playPage(state, { pace, finished: finish });
-  show("play", page);
+  history.replaceState(null, "", `#game=${state.game}`);
+  show("play", playPage(state, { pace, finished: finish }));
   main.focus({ preventScroll: true });
+}
+
+/** A page that is loaded again goes on with its game, if that is still there. */
+async function resume() {
+  const game = /^#game=([0-9a-f]{32})$/.exec(location.hash)?.[1];
+  if (!game) return false;
+  try {
+    showGame({ ...(await ask("state", { game })), game, frames: [] }, "normal");
+    return true;
+  } catch {
+    history.replaceState(null, "", location.pathname + location.search);
+    return false;
+  }
 }
 
 /** @param {string} game */
@@ -161,6 +179,7 @@ async function begin() {
     button.addEventListener("click", () => Promise.resolve().then(pages[button.getAttribute("data-page") ?? "setup"]).catch(fail));
   }
   offered = await ask("setup");
+  if (await resume()) return;
   if (offered.replay) openStory(await ask("preloaded"));
   else setupPage(false);
 }

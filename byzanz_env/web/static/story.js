@@ -96,8 +96,9 @@ export function storyPage(story, options = {}) {
     const worst = analysis.worst.map((/** @type {any} */ move) => h("li", {},
       h("button", { type: "button", class: "move", onclick: () => go(move.n) },
         h("b", {}, `−${percent(move.cost)}`), ` ${story.names[move.seat]}: ${move.played}`, h("small", {}, ` better: ${move.better}`))));
-    refill(judged, h("h2", {}, "Chances to win"), h("p", { class: "dim" }, `as each player could see them, judged by ${analysis.adviser}`), curve.element,
-      h("h2", {}, "Moves that cost most"), worst.length ? h("ol", { class: "worst" }, worst) : h("p", {}, "No decision cost anything."));
+    refill(judged, h("div", { class: "verdict" },
+      h("div", {}, h("h2", {}, "Chances to win"), h("p", { class: "dim" }, `as each player could see them, judged by ${analysis.adviser}`), curve.element),
+      h("div", {}, h("h2", {}, "Moves that cost most"), worst.length ? h("ol", { class: "worst" }, worst) : h("p", {}, "No decision cost anything."))));
     curve.move(at);
   }
   async function think() {
@@ -130,13 +131,13 @@ export function storyPage(story, options = {}) {
   }
 
   const tools = h("div", { class: "tools" },
-    h("button", { type: "button", "aria-label": "To the start", onclick: () => go(0) }, "⏮"),
+    h("button", { type: "button", "aria-label": "To the start", onclick: () => go(0) }, "|◀"),
     h("button", { type: "button", id: "back", "aria-label": "Back", onclick: () => jump(-1) }, "◀"), play,
     h("button", { type: "button", id: "on", "aria-label": "On", onclick: () => jump(1) }, "▶"),
-    h("button", { type: "button", "aria-label": "To the end", onclick: () => go(last) }, "⏭"), slider, place, pace);
+    h("button", { type: "button", "aria-label": "To the end", onclick: () => go(last) }, "▶|"), slider, place, pace);
   const page = h("div", { class: "game story" },
-    h("div", { class: "left" }, table, note, tools),
-    h("aside", { class: "right" }, scoreSheet(story), judged, h("section", { class: "panel", "aria-label": "Log" }, h("h2", {}, "Log"), log), story.file ? download(story) : null));
+    h("div", { class: "left" }, table, note, tools, judged),
+    h("aside", { class: "right" }, scoreSheet(story), h("section", { class: "panel grow", "aria-label": "Log" }, h("h2", {}, "Log"), log), story.file ? download(story) : null));
   document.addEventListener("keydown", keys);
   drawAnalysis();
   draw();
