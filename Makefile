@@ -38,3 +38,16 @@ format: $(READY)
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+
+BENCH := .venv-bench/bin/python
+
+.venv-bench/.ready: pyproject.toml byzanz_env/bench/peers.txt
+	$(PYTHON) -m venv .venv-bench
+	$(BENCH) -m pip install --quiet --disable-pip-version-check --editable . matplotlib
+	@while read -r peer; do \
+	  $(BENCH) -m pip install --quiet --disable-pip-version-check "$$peer" || echo "$$peer cannot be installed here: not measured"; \
+	done < byzanz_env/bench/peers.txt
+	@touch $@
+
+bench: .venv-bench/.ready
+	$(BENCH) -W ignore -m byzanz_env.bench --peers --out byzanz_env/bench/results
