@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -69,14 +69,14 @@ class Network:
 
     def __init__(self, architecture: Architecture, tensors: Mapping[str, np.ndarray]) -> None:
         self.architecture = architecture
-        self._sizes = np.array([OBSERVATION_SIZE, *architecture.hidden], dtype=np.int64)
-        self._tanh = architecture.activation == "tanh"
+        self.sizes = np.array([OBSERVATION_SIZE, *architecture.hidden], dtype=np.int64)
+        self.tanh = architecture.activation == "tanh"
         parts = []
         for name in architecture.shapes:
             tensor = np.asarray(tensors[name], dtype=np.float32)
             is_hidden = name.startswith("hidden.") and name.endswith(".weight")
             parts.append((tensor.T if is_hidden else tensor).reshape(-1))  # hidden: one row per input
-        self._parameters = np.ascontiguousarray(np.concatenate(parts))
+        self.parameters = np.ascontiguousarray(np.concatenate(parts))
 
     def forward(self, observations: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits [B, A] with -1e9 where illegal, and raw outcomes [B, 12] (zeros without that head)."""
@@ -85,9 +85,9 @@ class Network:
         _forward_rows(
             observations,
             masks,
-            self._parameters,
-            self._sizes,
-            self._tanh,
+            self.parameters,
+            self.sizes,
+            self.tanh,
             self.architecture.outcome,
             logits,
             outcomes,
@@ -170,13 +170,13 @@ def forward_row(
 
 
 @njit
-def _add_scaled(row: np.ndarray, scale: float, count: int, out: np.ndarray) -> None:
+def _add_scaled(row: np.ndarray, scale: Any, count: int, out: np.ndarray) -> None:
     for j in range(count):
         out[j] += scale * row[j]
 
 
 @njit
-def _dot(vector: np.ndarray, parameters: np.ndarray, start: int, width: int) -> float:
+def _dot(vector: np.ndarray, parameters: np.ndarray, start: int, width: int) -> Any:
     """A dot product in eight partial sums, which the compiler can hold in one register."""
     sums = np.zeros(8, dtype=np.float32)
     whole = width - width % 8
