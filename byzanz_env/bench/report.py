@@ -68,8 +68,8 @@ def as_markdown(results: dict[str, Any]) -> str:
         "",
         f"`make bench`, {results['date']}: {results['machine']}, Python {results['python']}; {versions}. "
         f"Load before the run: {results['load']}. Median of {results['repetitions']} repetitions of "
-        f"{results['seconds']} s, all cases in turns, one core unless it says more. A share of the CPU well "
-        "below 1 means that something else was running.",
+        f"{results['seconds']} s, all cases in turns, one core unless it says more. "
+        "A share of the CPU well below 1 means that something else was running.",
         "",
         f"Memory of 1,024 games: {results['memory']['kept']:,.0f} KiB kept, "
         f"{results['memory']['shown']:,.0f} KiB of arrays that are shown.",
