@@ -6,7 +6,7 @@ random, and becomes the champion when it is better beyond doubt. Candidates and 
 file is the only state, written when a number of players is done, so that tuning can be taken up again. The
 version of the heuristic rises whenever its weights change.
 
-    python -m training.tune_heuristic --players 4 --minutes 6
+    python -m training.tune_heuristic --players 4 --candidates 300
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import time
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +44,14 @@ FIXED = frozenset(["eager"])
 
 @njit
 def play_deals(
-    states: np.ndarray, players: int, seed: int, first: int, a: Valuation, b: Valuation, out: np.ndarray
+    states: np.ndarray,
+    sheets: np.ndarray,
+    players: int,
+    seed: int,
+    first: int,
+    a: Valuation,
+    b: Valuation,
+    out: np.ndarray,
 ) -> int:
     """Play each deal in every seat, `a` against copies of `b`; write win share and margin per deal.
 
@@ -55,7 +61,6 @@ def play_deals(
     mask = np.empty(NUM_ACTIONS, dtype=np.int8)
     observation = np.empty(OBSERVATION_SIZE, dtype=np.int8)
     shares = np.empty(MAX_PLAYERS)
-    sheet = np.empty(1, dtype=SHEET)[0]
     decisions = 0
     for i in range(len(out)):
         out[i] = 0
@@ -71,9 +76,9 @@ def play_deals(
                     decisions += 1
                     encode(s, int(s.seat), observation)
                     if s.seat == seat:
-                        action = choose_scripted(observation, mask, a, sheet)
+                        action = choose_scripted(observation, mask, a, sheets[0])
                     else:
-                        action = choose_scripted(observation, mask, b, sheet)
+                        action = choose_scripted(observation, mask, b, sheets[0])
                 step(s, action)
             win_shares(s, shares)
             total = 0.0
@@ -88,7 +93,7 @@ def play_deals(
 def match(players: int, seed: int, deals: int, a: Valuation, b: Valuation) -> tuple[float, float, float]:
     """Win share of `a` against copies of `b`, its 95 % half width (clustered by deal), and the margin."""
     out = np.zeros((deals, 2))
-    play_deals(np.zeros(1, dtype=STATE), players, seed, 0, a, b, out)
+    play_deals(np.zeros(1, dtype=STATE), np.zeros(1, dtype=SHEET), players, seed, 0, a, b, out)
     half = 1.96 * out[:, 0].std(ddof=1) / math.sqrt(deals)
     return float(out[:, 0].mean()), float(half), float(out[:, 1].mean())
 
@@ -108,11 +113,11 @@ def mutate(weights: np.ndarray, players: int, rng: np.random.Generator) -> np.nd
 
 def is_better(players: int, seed: int, candidate: Valuation, champion: Valuation) -> bool:
     """Whether the candidate beats its champion beyond doubt; most are given up early."""
-    states = np.zeros(1, dtype=STATE)
+    states, sheets = np.zeros(1, dtype=STATE), np.zeros(1, dtype=SHEET)
     gains = np.empty(0)
     for chunk in range(MOST_CHUNKS):
         out = np.zeros((CHUNK, 2))
-        play_deals(states, players, seed, chunk * CHUNK, candidate, champion, out)
+        play_deals(states, sheets, players, seed, chunk * CHUNK, candidate, champion, out)
         gains = np.concatenate([gains, out[:, 0] - 1 / players + MARGIN * out[:, 1]])
         spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))
         z = float(gains.mean()) / spread if spread > 0 else 0.0
@@ -123,19 +128,17 @@ def is_better(players: int, seed: int, candidate: Valuation, champion: Valuation
     return z > 2.0
 
 
-def tune(weights: np.ndarray, players: int, minutes: float, seed: int) -> tuple[np.ndarray, int, int]:
-    """The best weights found, and how many candidates were tried and taken."""
+def tune(weights: np.ndarray, players: int, candidates: int, seed: int) -> tuple[np.ndarray, int]:
+    """The best weights found among so many candidates, and how many of these were taken."""
     rng = np.random.default_rng([seed, players])
     champion = make_valuation(weights)
-    deadline = time.monotonic() + 60 * minutes
-    tried = taken = 0
+    taken = 0
     step = np.zeros(NUM_WEIGHTS)
-    while time.monotonic() < deadline:
+    for tried in range(1, candidates + 1):
         step = step if step.any() else mutate(weights[players], players, rng)
         trial = weights.copy()
         trial[players] += step
         candidate = make_valuation(trial)
-        tried += 1
         if is_better(players, derive_seed(seed, tried, players), candidate, champion):
             taken += 1
             weights, champion = trial, candidate
@@ -143,24 +146,23 @@ def tune(weights: np.ndarray, players: int, minutes: float, seed: int) -> tuple[
             print(f"{players} players, {tried} tried, {taken} taken: {changed}", flush=True)
         else:
             step = np.zeros(NUM_WEIGHTS)
-    return weights, tried, taken
+    return weights, taken
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--players", type=int, nargs="+", default=[4], choices=range(3, 7))
-    parser.add_argument("--minutes", type=float, default=6.0, help="for each number of players")
+    parser.add_argument("--candidates", type=int, default=300, help="for each number of players")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--file", type=Path, default=DATA_FILE, help="weights to start from and to write")
     arguments = parser.parse_args()
     data = json.loads(arguments.file.read_text(encoding="utf-8"))
     for players in arguments.players:
         before = make_valuation(weights_array(data["weights"]))
-        weights, tried, taken = tune(before["weights"], players, arguments.minutes, arguments.seed)
+        weights, taken = tune(before["weights"], players, arguments.candidates, arguments.seed)
         data["weights"] = named_weights(weights)
         data["tuned"].append(
-            f"{players} players, seed {arguments.seed}, {arguments.minutes:g} minutes: "
-            f"{tried} candidates tried, {taken} taken"
+            f"{players} players, seed {arguments.seed}: {arguments.candidates} candidates, {taken} taken"
         )
         arguments.file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         fresh = derive_seed(arguments.seed, 2**40, players)

@@ -6,7 +6,7 @@ import numpy as np
 
 from byzanz_env._jit import njit
 from byzanz_env.decisions import Decisions
-from byzanz_env.games.byzanz.bots import choose_random, choose_scripted
+from byzanz_env.games.byzanz.bots import SHEET, choose_random, choose_scripted
 from byzanz_env.games.byzanz.valuation import Valuation, load_valuation
 
 
@@ -17,9 +17,11 @@ def _random_rows(masks: np.ndarray, seeds: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit
-def _scripted_rows(observations: np.ndarray, masks: np.ndarray, v: Valuation, out: np.ndarray) -> None:
+def _scripted_rows(
+    observations: np.ndarray, masks: np.ndarray, v: Valuation, sheets: np.ndarray, out: np.ndarray
+) -> None:
     for row in range(len(masks)):
-        out[row] = choose_scripted(observations[row], masks[row], v)
+        out[row] = choose_scripted(observations[row], masks[row], v, sheets[0])
 
 
 class RandomAgent:
@@ -42,5 +44,7 @@ class ScriptedAgent:
 
     def act(self, decisions: Decisions) -> np.ndarray:
         actions = np.empty(len(decisions), dtype=np.int64)
-        _scripted_rows(decisions.observations, decisions.masks, self._valuation, actions)
+        _scripted_rows(
+            decisions.observations, decisions.masks, self._valuation, np.empty(1, dtype=SHEET), actions
+        )
         return actions

@@ -1,11 +1,13 @@
-"""The opponents that look ahead in re-dealt games: montecarlo:N and ismcts:N, both guided by the heuristic."""
+"""The opponents that look ahead in re-dealt games, guided by the heuristic: montecarlo:N and ismcts:N."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from byzanz_env.decisions import Decisions
-from byzanz_env.games.byzanz.search import EVIDENCE, monte_carlo_rows
+from byzanz_env.games.byzanz.bots import SHEET
+from byzanz_env.games.byzanz.search import DESK, EVIDENCE, monte_carlo_rows
+from byzanz_env.games.byzanz.tree import tree_search_rows
 from byzanz_env.games.byzanz.valuation import load_valuation
 
 PRIOR = "heuristic"
@@ -23,5 +25,7 @@ class SearchAgent:
     def act(self, decisions: Decisions) -> np.ndarray:
         actions = np.empty(len(decisions), dtype=np.int64)
         games, seeds = decisions.redealt(), decisions.seeds()
-        monte_carlo_rows(games, seeds, self._budget, self._valuation, EVIDENCE, actions)
+        search = tree_search_rows if self._method == "ismcts" else monte_carlo_rows
+        desks, sheets = np.zeros(2, dtype=DESK), np.zeros(1, dtype=SHEET)
+        search(games, seeds, self._budget, self._valuation, EVIDENCE, desks, sheets, actions)
         return actions

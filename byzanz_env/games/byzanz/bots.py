@@ -11,6 +11,8 @@ May import the rules, the observation and the valuation of its own room.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from byzanz_env._jit import njit
@@ -30,6 +32,7 @@ from byzanz_env.games.byzanz.rules import (
     MIN_PLAYERS,
     NUM_GOODS,
     NUM_KINDS,
+    NUM_MERCHANTS,
     NUM_SETS,
     NUM_TYPES,
     NUM_VALUES,
@@ -47,10 +50,13 @@ from byzanz_env.games.byzanz.rules import (
 from byzanz_env.games.byzanz.valuation import (
     CODES,
     GOODS_IN,
+    HELD,
     INDEX,
     MERCHANTS,
     SET_CODE,
     SIZE,
+    STRIDES,
+    Table,
     Valuation,
     add_card,
     add_cards,
@@ -61,8 +67,7 @@ from byzanz_env.games.byzanz.valuation import (
 _HAND, _BUNDLE, _MARKET = OFFSETS["hand"], OFFSETS["bundle"], OFFSETS["market"]
 _LAID, _BIDS = OFFSETS["laid"], OFFSETS["bids"]
 _BID_TOTAL, _HIGH_BID = OFFSETS["bid_total"], OFFSETS["high_bid"]
-_BIDDER_CARD = OFFSETS["bidder_card"]
-_FIRST_PASSER, _IN_AUCTION = OFFSETS["first_passer"], OFFSETS["in_auction"]
+_FIRST_PASSER = OFFSETS["first_passer"]
 _PHASE, _PLAYERS = OFFSETS["phase"], OFFSETS["players"]
 _ROUNDS_LEFT, _AUCTION, _MARKET_TURN = OFFSETS["rounds_left"], OFFSETS["auction"], OFFSETS["market_turn"]
 
@@ -77,10 +82,26 @@ _MARKET_PASS, _MARKET_FIRST, _MARKET_LAST = (
 _DENY, _EAGER = INDEX["deny"], INDEX["eager"]
 _PASS, _FREE = INDEX["pass_0"], INDEX["free_0"]
 
-SCRATCH = 48
-_COST = 18  # where a plan's costs begin in the scratch, behind the merchants of a hand value
 IMPOSSIBLE = 1e9
 MAX_NEED = 29  # seven cards of value 4, and one more
+
+SHEET = np.dtype(
+    (
+        np.record,
+        [
+            ("codes", "i8", (CODES,)),  # the hand
+            ("with_bundle", "i8", (CODES,)),
+            ("best", "f8", (NUM_MERCHANTS + 1,)),  # by merchants used
+            ("held", "i8", (NUM_GOODS,)),
+            ("costs", "f8", (NUM_GOODS,)),
+            ("plan", "i8", (NUM_GOODS,)),  # cards of a raise
+            ("cards", "i8", (HAND_LIMIT,)),
+            ("cheapest", "f8", (MAX_NEED + 1,)),  # cost of a payment, by its value
+            ("chosen", "i8", (MAX_NEED + 1,)),  # its cards, one bit each
+        ],
+    )
+)
+Sheet = Any  # a SHEET record: paper to reckon on, so that a decision allocates nothing
 
 
 @njit
@@ -102,7 +123,7 @@ def choose_random(mask: np.ndarray, seed: int) -> int:
 
 
 @njit
-def choose_scripted(observation: np.ndarray, mask: np.ndarray, v: Valuation) -> int:
+def choose_scripted(observation: np.ndarray, mask: np.ndarray, v: Valuation, sheet: Sheet) -> int:
     """The action of the scripted policy with these weights."""
     players = MIN_PLAYERS
     while observation[_PLAYERS + players - MIN_PLAYERS] == 0:
@@ -110,22 +131,24 @@ def choose_scripted(observation: np.ndarray, mask: np.ndarray, v: Valuation) -> 
     phase = 0
     while observation[_PHASE + phase] == 0:
         phase += 1
+    table = v[players]
     stage = stage_of(observation)
-    codes = np.zeros(CODES, dtype=np.int64)
-    scratch = np.empty(SCRATCH)
-    add_cards(codes, observation, _HAND)
+    sheet.codes[:] = 0
+    add_cards(sheet.codes, observation, _HAND)
     half_laid = phase == BID and mask[PASS] == 0
-    if phase == FINAL or (v.weights[players, _EAGER] > 0 and not half_laid):
-        sale, _ = best_sale(codes, players, 0, mask, v, scratch)
+    if phase == FINAL or (table.weights[_EAGER] > 0 and not half_laid):
+        sale, _ = best_sale(sheet.codes, 0, mask, table, sheet.best)
         if sale >= 0:
             return sale
     if phase == BID:
-        return _bid(observation, half_laid, codes, players, stage, v, scratch)
+        return _bid(observation, mask, players, stage, table, sheet)
     if phase == GIVE:
-        return _give(observation, codes, players, stage, v, scratch)
+        add_cards(sheet.codes, observation, _BUNDLE)
+        kind, _ = _best_gift(observation, sheet.codes, players, stage, table, sheet.best)
+        return GIVE_CARD + kind
     if phase == PICK:
-        return _pick(observation, mask, codes, players, stage, v, scratch)
-    return _trim(mask, codes, players, stage, v, scratch)
+        return _pick(observation, mask, stage, table, sheet)
+    return _trim(mask, stage, table, sheet)
 
 
 @njit
@@ -139,10 +162,10 @@ def stage_of(observation: np.ndarray) -> int:
 
 @njit
 def best_sale(
-    codes: np.ndarray, players: int, stage: int, mask: np.ndarray, v: Valuation, scratch: np.ndarray
+    codes: np.ndarray, stage: int, mask: np.ndarray, table: Table, best: np.ndarray
 ) -> tuple[int, float]:
     """The legal sale with the best profit and rest of the hand, and both together; -1 without any."""
-    best, best_worth = -1, -IMPOSSIBLE
+    sale, sale_worth = -1, -IMPOSSIBLE
     merchants = int(codes[MERCHANTS])
     for good in range(NUM_TYPES):
         goods = GOODS_IN[codes[good]]
@@ -153,294 +176,243 @@ def best_sale(
             if mask[first + i] != 0:
                 codes[good] -= SET_CODE[i]
                 codes[MERCHANTS] -= SET_MERCHANTS[i]
-                worth = SET_PROFIT[i] + hand_value(codes, players, stage, v, scratch)
+                worth = SET_PROFIT[i] + hand_value(codes, stage, table, best)
                 codes[good] += SET_CODE[i]
                 codes[MERCHANTS] += SET_MERCHANTS[i]
-                if worth > best_worth + 1e-9:
-                    best, best_worth = first + i, worth
+                if worth > sale_worth + 1e-6:
+                    sale, sale_worth = first + i, worth
     if mask[SELL_MERCHANTS] != 0:
         codes[MERCHANTS] -= SET_SIZE
-        worth = THREE_MERCHANTS_PROFIT + hand_value(codes, players, stage, v, scratch)
+        worth = THREE_MERCHANTS_PROFIT + hand_value(codes, stage, table, best)
         codes[MERCHANTS] += SET_SIZE
-        if worth > best_worth + 1e-9:
-            best, best_worth = SELL_MERCHANTS, worth
-    return best, best_worth
+        if worth > sale_worth + 1e-6:
+            sale, sale_worth = SELL_MERCHANTS, worth
+    return sale, sale_worth
 
 
 @njit
-def _least_useful(
-    codes: np.ndarray, players: int, stage: int, v: Valuation, scratch: np.ndarray
-) -> tuple[int, float]:
+def _least_useful(codes: np.ndarray, stage: int, table: Table, best: np.ndarray) -> tuple[int, float]:
     """The kind that the hand misses least, and the worth of the hand without it."""
-    best, best_worth = -1, -IMPOSSIBLE
+    least, kept = -1, -IMPOSSIBLE
     for kind in range(NUM_KINDS):
-        if has_card(codes, kind):
+        if _has_card(codes, kind):
             add_card(codes, kind, -1)
-            worth = hand_value(codes, players, stage, v, scratch)
+            worth = hand_value(codes, stage, table, best)
             add_card(codes, kind, 1)
-            if worth > best_worth + 1e-9:
-                best, best_worth = kind, worth
-    return best, best_worth
+            if worth > kept + 1e-6:
+                least, kept = kind, worth
+    return least, kept
 
 
 @njit
-def has_card(codes: np.ndarray, kind: int) -> bool:
-    """Whether a hand holds a card of this kind."""
+def _has_card(codes: np.ndarray, kind: int) -> bool:
     if kind == MERCHANT:
         return bool(codes[MERCHANTS] > 0)
-    code = int(codes[kind // NUM_VALUES])
-    value = kind % NUM_VALUES
-    if value == 0:
-        return code >= 72
-    if value == 1:
-        return code % 72 >= 12
-    if value == 2:
-        return code % 12 >= 3
-    return code % 3 >= 1
+    return bool(HELD[codes[kind // NUM_VALUES], kind % NUM_VALUES] > 0)
 
 
 @njit
-def _trim(
-    mask: np.ndarray, codes: np.ndarray, players: int, stage: int, v: Valuation, scratch: np.ndarray
-) -> int:
+def _trim(mask: np.ndarray, stage: int, table: Table, sheet: Sheet) -> int:
     """Sell a set, or discard as many cards as the sale would take off, whichever leaves more (6.1)."""
-    sale, sale_worth = best_sale(codes, players, stage, mask, v, scratch)
-    first, worth = _least_useful(codes, players, stage, v, scratch)
+    codes = sheet.codes
+    excess = int(codes[SIZE]) - HAND_LIMIT
+    sale, sale_worth = best_sale(codes, stage, mask, table, sheet.best)
+    first, kept = _least_useful(codes, stage, table, sheet.best)
     if sale < 0:
         return DISCARD + first
-    rest = codes.copy()
-    add_card(rest, first, -1)
-    for _ in range(min(SET_SIZE, int(codes[SIZE]) - HAND_LIMIT) - 1):
-        kind, worth = _least_useful(rest, players, stage, v, scratch)
-        add_card(rest, kind, -1)
-    return DISCARD + first if worth > sale_worth else sale
+    add_card(codes, first, -1)
+    for _ in range(min(SET_SIZE, excess) - 1):
+        kind, kept = _least_useful(codes, stage, table, sheet.best)
+        add_card(codes, kind, -1)
+    return DISCARD + first if kept > sale_worth else sale
 
 
 # --- the market of Byzanz ----------------------------------------------------------------------------
 
 
 @njit
-def _add_group(codes: np.ndarray, cards: np.ndarray, start: int, good: int, sign: int) -> int:
-    """Add all cards of one type from `cards`; returns their total value (a merchant counts 1)."""
-    value = 0
+def _add_group(codes: np.ndarray, market: np.ndarray, good: int, sign: int) -> int:
+    """Add all cards of one type from the market; returns their total value (a merchant counts 1)."""
     if good == NUM_TYPES:
-        count = int(cards[start + MERCHANT])
-        add_card(codes, MERCHANT, sign * count)
+        count = int(market[MERCHANT])
+        codes[MERCHANTS] += sign * count
+        codes[SIZE] += sign * count
         return count
-    for kind in range(good * NUM_VALUES, (good + 1) * NUM_VALUES):
-        count = int(cards[start + kind])
-        if count > 0:
-            add_card(codes, kind, sign * count)
-            value += count * VALUE_OF[kind]
-    return value
+    first = good * NUM_VALUES
+    a, b, c, d = int(market[first]), int(market[first + 1]), int(market[first + 2]), int(market[first + 3])
+    codes[good] += sign * (a * STRIDES[0] + b * STRIDES[1] + c * STRIDES[2] + d)
+    codes[SIZE] += sign * (a + b + c + d)
+    return a + 2 * b + 3 * c + 4 * d
 
 
 @njit
-def _pick(
-    observation: np.ndarray,
-    mask: np.ndarray,
-    codes: np.ndarray,
-    players: int,
-    stage: int,
-    v: Valuation,
-    scratch: np.ndarray,
-) -> int:
-    best, best_worth = -1, -IMPOSSIBLE
+def _pick(observation: np.ndarray, mask: np.ndarray, stage: int, table: Table, sheet: Sheet) -> int:
+    market = observation[_MARKET : _MARKET + NUM_KINDS]
+    choice, choice_worth = -1, -IMPOSSIBLE
     for good in range(NUM_TYPES + 1):
         if mask[TAKE + good] != 0:
-            value = _add_group(codes, observation, _MARKET, good, 1)
-            worth = limited_value(codes, players, stage, v, scratch)
-            worth += v.weights[players, _DENY] * value
-            _add_group(codes, observation, _MARKET, good, -1)
-            if worth > best_worth + 1e-9:
-                best, best_worth = TAKE + good, worth
-    return best
+            value = _add_group(sheet.codes, market, good, 1)
+            worth = limited_value(sheet.codes, stage, table, sheet.best) + table.weights[_DENY] * value
+            _add_group(sheet.codes, market, good, -1)
+            if worth > choice_worth + 1e-6:
+                choice, choice_worth = TAKE + good, worth
+    return choice
 
 
 @njit
 def _best_group(
-    observation: np.ndarray, codes: np.ndarray, players: int, stage: int, v: Valuation, scratch: np.ndarray
+    observation: np.ndarray, codes: np.ndarray, stage: int, table: Table, best: np.ndarray
 ) -> float:
     """What the best market group would add to a hand now."""
-    before = hand_value(codes, players, stage, v, scratch)
-    best = 0.0
+    market = observation[_MARKET : _MARKET + NUM_KINDS]
+    before = hand_value(codes, stage, table, best)
+    gain = 0.0
     for good in range(NUM_TYPES + 1):
-        if _add_group(codes, observation, _MARKET, good, 1) > 0:
-            best = max(best, hand_value(codes, players, stage, v, scratch) - before)
-            _add_group(codes, observation, _MARKET, good, -1)
-    return best
+        if _add_group(codes, market, good, 1) > 0:
+            gain = max(gain, hand_value(codes, stage, table, best) - before)
+            _add_group(codes, market, good, -1)
+    return gain
 
 
 # --- auctions ----------------------------------------------------------------------------------------
 
 
 @njit
-def _by_pick_order(observation: np.ndarray, players: int, w: np.ndarray, first: int, last: int) -> float:
+def _by_pick_order(observation: np.ndarray, players: int, table: Table, first: int, last: int) -> float:
     """A weight between that of who picks first and that of who picks last, for this bidder card."""
     before_me = players - 1 - int(observation[_AUCTION])
-    return float(w[first] + (w[last] - w[first]) * before_me / (players - 1))
-
-
-@njit
-def _give(
-    observation: np.ndarray, codes: np.ndarray, players: int, stage: int, v: Valuation, scratch: np.ndarray
-) -> int:
-    add_cards(codes, observation, _BUNDLE)
-    kind, _ = _best_gift(observation, codes, players, stage, v, scratch)
-    return GIVE_CARD + kind
+    w = table.weights
+    return float(w[first]) + float(w[last] - w[first]) * before_me / (players - 1)
 
 
 @njit
 def _best_gift(
-    observation: np.ndarray, codes: np.ndarray, players: int, stage: int, v: Valuation, scratch: np.ndarray
+    observation: np.ndarray, codes: np.ndarray, players: int, stage: int, table: Table, best: np.ndarray
 ) -> tuple[int, float]:
     """Which card of the bundle, already in `codes`, to give to the market, and what that leaves (3.7)."""
-    w = v.weights[players]
-    feed = _by_pick_order(observation, players, w, _GIVEN_FIRST, _GIVEN_LAST)
-    best, best_worth = -1, -IMPOSSIBLE
+    feed = _by_pick_order(observation, players, table, _GIVEN_FIRST, _GIVEN_LAST)
+    gift, left = -1, -IMPOSSIBLE
     for kind in range(NUM_KINDS):
         if observation[_BUNDLE + kind] > 0:
             add_card(codes, kind, -1)
-            worth = limited_value(codes, players, stage, v, scratch) - feed * VALUE_OF[kind]
+            worth = limited_value(codes, stage, table, best) - feed * VALUE_OF[kind]
             if kind == MERCHANT:
-                worth -= w[_GIVEN_MERCHANT]
+                worth -= table.weights[_GIVEN_MERCHANT]
             add_card(codes, kind, 1)
-            if worth > best_worth + 1e-9:
-                best, best_worth = kind, worth
-    return best, best_worth
+            if worth > left + 1e-6:
+                gift, left = kind, worth
+    return gift, left
 
 
 @njit
 def _bid(
-    observation: np.ndarray,
-    half_laid: bool,
-    codes: np.ndarray,
-    players: int,
-    stage: int,
-    v: Valuation,
-    scratch: np.ndarray,
+    observation: np.ndarray, mask: np.ndarray, players: int, stage: int, table: Table, sheet: Sheet
 ) -> int:
     """Plan the cheapest raise; make it if winning with it is worth more than leaving this auction."""
-    w = v.weights[players]
-    add_cards(codes, observation, _LAID)  # as before this raise
-    with_bundle = codes.copy()
-    add_cards(with_bundle, observation, _BUNDLE)
-    feed = _by_pick_order(observation, players, w, _FEED_FIRST, _FEED_LAST)
+    feed = _by_pick_order(observation, players, table, _FEED_FIRST, _FEED_LAST)
+    add_cards(sheet.codes, observation, _LAID)  # as before this raise
     paid = int(observation[_BID_TOTAL])
+    affordable = 0
     for kind in range(NUM_GOODS):
-        paid -= int(observation[_LAID + kind]) * VALUE_OF[kind]
+        laid = int(observation[_LAID + kind])
+        paid -= laid * VALUE_OF[kind]
+        sheet.held[kind] = observation[_HAND + kind] + laid
+        affordable += sheet.held[kind] * VALUE_OF[kind]
     need = int(observation[_HIGH_BID]) + 1 - paid
-    held = np.empty(NUM_GOODS, dtype=np.int64)
-    for kind in range(NUM_GOODS):
-        held[kind] = observation[_HAND + kind] + observation[_LAID + kind]
-    costs = np.empty(NUM_GOODS)
-    _payment_costs(held, with_bundle, feed, players, stage, v, costs, scratch)
-    plan = np.zeros(NUM_GOODS, dtype=np.int64)
-    possible = plan_payment(held, costs, need, 0, plan, scratch)
-    if half_laid:
-        return _continue_raise(observation, held, costs, plan, scratch)
-    if not possible:
+    if affordable < need:
         return PASS
-    raise_to = paid
-    first = -1
-    for kind in range(NUM_GOODS):
-        if plan[kind] > 0:
-            add_card(with_bundle, kind, -plan[kind])
-            raise_to += plan[kind] * VALUE_OF[kind]
-            first = kind if first < 0 else first
-    _, won = _best_gift(observation, with_bundle, players, stage, v, scratch)
-    add_cards(codes, observation, _BIDS)  # a pass takes the bid back (3.4)
-    group = _best_group(observation, codes, players, stage, v, scratch)
-    won += _by_pick_order(observation, players, w, _MARKET_FIRST, _MARKET_LAST) * group - feed * raise_to
-    return (
-        LAY + first if won > _worth_of_pass(observation, codes, group, players, stage, v, scratch) else PASS
-    )
+    sheet.with_bundle[:] = sheet.codes
+    add_cards(sheet.with_bundle, observation, _BUNDLE)
+    _payment_costs(feed, stage, table, sheet)
+    plan_payment(need, 0, sheet)
+    if mask[PASS] == 0:
+        return _continue_raise(observation, sheet)
+    if _worth_of_raise(observation, paid, feed, players, stage, table, sheet) <= 0:
+        return PASS
+    first = 0
+    while sheet.plan[first] == 0:
+        first += 1
+    return LAY + first
 
 
 @njit
-def _worth_of_pass(
-    observation: np.ndarray,
-    codes: np.ndarray,
-    group: float,
-    players: int,
-    stage: int,
-    v: Valuation,
-    scratch: np.ndarray,
+def _worth_of_raise(
+    observation: np.ndarray, paid: int, feed: float, players: int, stage: int, table: Table, sheet: Sheet
 ) -> float:
-    w = v.weights[players]
+    """What winning with the planned raise is worth above leaving the auction."""
+    total = paid
+    for kind in range(NUM_GOODS):
+        if sheet.plan[kind] > 0:
+            add_card(sheet.with_bundle, kind, -sheet.plan[kind])
+            total += sheet.plan[kind] * VALUE_OF[kind]
+    _, won = _best_gift(observation, sheet.with_bundle, players, stage, table, sheet.best)
+    if observation[_BID_TOTAL] > 0:
+        add_cards(sheet.codes, observation, _BIDS)  # a pass takes the bid back (3.4)
+    group = _best_group(observation, sheet.codes, stage, table, sheet.best)
+    won += _by_pick_order(observation, players, table, _MARKET_FIRST, _MARKET_LAST) * group - feed * total
+    return won - _worth_of_pass(observation, group, stage, table, sheet)
+
+
+@njit
+def _worth_of_pass(observation: np.ndarray, group: float, stage: int, table: Table, sheet: Sheet) -> float:
+    w = table.weights
     auction = int(observation[_AUCTION])
-    kept = limited_value(codes, players, stage, v, scratch)
-    worth = kept + w[_PASS + auction] + w[_MARKET_PASS] * group
+    kept = limited_value(sheet.codes, stage, table, sheet.best)
+    worth = kept + float(w[_PASS + auction]) + float(w[_MARKET_PASS]) * group
     first_to_pass = observation[_HIGH_BID] == 0
     for seat in range(MAX_PLAYERS):
         first_to_pass = first_to_pass and observation[_FIRST_PASSER + seat] == 0
     if first_to_pass:
-        add_cards(codes, observation, _BUNDLE)
-        gain = limited_value(codes, players, stage, v, scratch) - kept
-        worth += w[_FREE + auction] * max(0.0, gain)
-    return float(worth)
+        add_cards(sheet.codes, observation, _BUNDLE)
+        gain = limited_value(sheet.codes, stage, table, sheet.best) - kept
+        worth += float(w[_FREE + auction]) * max(0.0, gain)
+    return worth
 
 
 @njit
-def _payment_costs(
-    held: np.ndarray,
-    with_bundle: np.ndarray,
-    feed: float,
-    players: int,
-    stage: int,
-    v: Valuation,
-    costs: np.ndarray,
-    scratch: np.ndarray,
-) -> None:
+def _payment_costs(feed: float, stage: int, table: Table, sheet: Sheet) -> None:
     """What each card that can be paid is worth in the hand that has the bundle, and to the market."""
-    before = hand_value(with_bundle, players, stage, v, scratch)
+    codes = sheet.with_bundle
+    before = hand_value(codes, stage, table, sheet.best)
     for kind in range(NUM_GOODS):
-        if held[kind] > 0:
-            add_card(with_bundle, kind, -1)
-            lost = before - hand_value(with_bundle, players, stage, v, scratch)
-            add_card(with_bundle, kind, 1)
-            costs[kind] = lost + feed * VALUE_OF[kind] + 1e-6
+        if sheet.held[kind] > 0:
+            add_card(codes, kind, -1)
+            lost = before - hand_value(codes, stage, table, sheet.best)
+            add_card(codes, kind, 1)
+            sheet.costs[kind] = lost + feed * VALUE_OF[kind]
 
 
 @njit
-def plan_payment(
-    held: np.ndarray, costs: np.ndarray, need: int, first: int, plan: np.ndarray, scratch: np.ndarray
-) -> bool:
-    """The cheapest cards, of kind `first` or later, worth at least `need` together, as counts in `plan`."""
-    if need > MAX_NEED:
-        return False
-    cost = scratch[_COST : _COST + MAX_NEED + 1]
-    chosen = np.zeros((MAX_NEED + 1), dtype=np.int64)  # six bits a card, each a number in `cards`
-    cards = np.empty(HAND_LIMIT, dtype=np.int64)
+def plan_payment(need: int, first: int, sheet: Sheet) -> None:
+    """Write the cheapest held cards of kind `first` or later that make up `need`, as counts in `plan`."""
+    cards, cheapest, chosen = sheet.cards, sheet.cheapest, sheet.chosen
     count = 0
     for kind in range(first, NUM_GOODS):
-        for _ in range(held[kind]):
+        for _ in range(sheet.held[kind]):
             cards[count] = kind
             count += 1
+    cheapest[0] = 0.0
+    chosen[0] = 0
     for total in range(1, need + 1):
-        cost[total] = IMPOSSIBLE
-    cost[0] = 0.0
+        cheapest[total] = IMPOSSIBLE
+        chosen[total] = 0
     for i in range(count):
-        kind = cards[i]
+        kind = int(cards[i])
         for total in range(need, 0, -1):
-            before = max(0, total - VALUE_OF[kind])
-            together = cost[before] + costs[kind]
-            if together < cost[total] - 1e-9:
-                cost[total] = together
+            before = max(0, total - int(VALUE_OF[kind]))
+            together = cheapest[before] + sheet.costs[kind]
+            if together < cheapest[total] - 1e-6:
+                cheapest[total] = together
                 chosen[total] = chosen[before] | (1 << i)
-    plan[:] = 0
-    if cost[need] >= IMPOSSIBLE:
-        return False
+    sheet.plan[:] = 0
     for i in range(count):
-        plan[cards[i]] += (chosen[need] >> i) & 1
-    return True
+        sheet.plan[cards[i]] += (chosen[need] >> i) & 1
 
 
 @njit
-def _continue_raise(
-    observation: np.ndarray, held: np.ndarray, costs: np.ndarray, plan: np.ndarray, scratch: np.ndarray
-) -> int:
+def _continue_raise(observation: np.ndarray, sheet: Sheet) -> int:
     """The next card of the plan if what lies there began it, else of the cheapest way to finish (9.2)."""
+    plan = sheet.plan
     last = 0
     for kind in range(NUM_GOODS):
         if observation[_LAID + kind] > 0:
@@ -456,8 +428,8 @@ def _continue_raise(
         if need <= 0:
             return COMMIT
         for kind in range(NUM_GOODS):
-            held[kind] -= observation[_LAID + kind]
-        plan_payment(held, costs, need, last, plan, scratch)
+            sheet.held[kind] -= observation[_LAID + kind]
+        plan_payment(need, last, sheet)
     for kind in range(last, NUM_GOODS):
         if plan[kind] > 0:
             return LAY + kind

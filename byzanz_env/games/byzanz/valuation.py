@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -85,12 +85,18 @@ _MERCHANT_LAST, _MERCHANT_RATE = INDEX["merchant_last"], INDEX["merchant_rate"]
 _OVER, _FORCED, _CROWD = INDEX["over"], INDEX["forced"], INDEX["crowd"]
 
 
-class Valuation(NamedTuple):
-    """Weights and the tables made from them, for each number of players (first axis)."""
-
-    weights: np.ndarray  # [players, NUM_WEIGHTS] float64
-    goods: np.ndarray  # [players, STAGES, NUM_CODES, USEFUL_MERCHANTS + 1] float64
-    spare: np.ndarray  # [players, STAGES, NUM_MERCHANTS + 1] float64
+VALUATION = np.dtype(
+    (
+        np.record,
+        [
+            ("weights", "f8", (NUM_WEIGHTS,)),
+            ("goods", "f4", (STAGES, NUM_CODES, USEFUL_MERCHANTS + 1)),  # cards of one type, with merchants
+            ("spare", "f4", (STAGES, NUM_MERCHANTS + 1)),  # merchants left over
+        ],
+    )
+)
+Valuation = np.ndarray  # of VALUATION records, one for each number of players
+Table = Any  # one of these records
 
 
 def _count_tables() -> tuple[np.ndarray, np.ndarray]:
@@ -163,13 +169,13 @@ def _fill_spare(w: np.ndarray, stage: int, out: np.ndarray) -> None:
 
 def make_valuation(weights: np.ndarray) -> Valuation:
     """Lay out the tables for weights [players, NUM_WEIGHTS]."""
-    goods = np.zeros((MAX_PLAYERS + 1, STAGES, NUM_CODES, USEFUL_MERCHANTS + 1))
-    spare = np.zeros((MAX_PLAYERS + 1, STAGES, NUM_MERCHANTS + 1))
+    valuation = np.zeros(MAX_PLAYERS + 1, dtype=VALUATION)
+    valuation["weights"] = weights
     for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
         for stage in range(ROUNDS[players] + 1):
-            _fill_goods(weights[players], stage, goods[players, stage])
-            _fill_spare(weights[players], stage, spare[players, stage])
-    return Valuation(np.ascontiguousarray(weights, dtype=np.float64), goods, spare)
+            _fill_goods(weights[players], stage, valuation["goods"][players, stage])
+            _fill_spare(weights[players], stage, valuation["spare"][players, stage])
+    return valuation
 
 
 def weights_array(by_players: dict[str, dict[str, float]]) -> np.ndarray:
@@ -227,47 +233,44 @@ def add_cards(codes: np.ndarray, observation: np.ndarray, start: int) -> None:
 
 
 @njit
-def hand_value(codes: np.ndarray, players: int, stage: int, v: Valuation, scratch: np.ndarray) -> float:
-    """The worth of a hand as the best division into sets, pairs and single cards."""
-    goods = v.goods[players, stage]
-    spare = v.spare[players, stage]
+def hand_value(codes: np.ndarray, stage: int, table: Table, best: np.ndarray) -> float:
+    """The worth of a hand as the best division into sets, pairs and single cards; `best` is scratch."""
     merchants = int(codes[MERCHANTS])
     worth = 0.0
     for good in range(NUM_TYPES):
-        worth += goods[codes[good], 0]
+        worth += float(table.goods[stage, codes[good], 0])
     if merchants == 0:
         return worth
-    for used in range(merchants + 1):
-        scratch[used] = spare[used]
+    for total in range(merchants + 1):
+        best[total] = table.spare[stage, total]
     for good in range(NUM_TYPES):
         code = codes[good]
         if code > 0:
-            row = goods[code]
+            without = float(table.goods[stage, code, 0])
             for total in range(merchants, 0, -1):
-                best = scratch[total]
                 for used in range(1, min(total, USEFUL_MERCHANTS) + 1):
-                    best = max(best, scratch[total - used] + row[used] - row[0])
-                scratch[total] = best
-    return worth + scratch[merchants]
+                    together = best[total - used] + float(table.goods[stage, code, used]) - without
+                    best[total] = max(best[total], together)
+    return worth + float(best[merchants])
 
 
 @njit
-def limited_value(codes: np.ndarray, players: int, stage: int, v: Valuation, scratch: np.ndarray) -> float:
+def limited_value(codes: np.ndarray, stage: int, table: Table, best: np.ndarray) -> float:
     """The worth of a hand less what the hand limit (6.1) is going to cost."""
-    worth = hand_value(codes, players, stage, v, scratch)
+    worth = hand_value(codes, stage, table, best)
     size = int(codes[SIZE])
     if stage == 0 or size <= CROWD:
         return worth
-    w = v.weights[players]
-    worth -= w[_CROWD] * (min(size, HAND_LIMIT) - CROWD)
+    w = table.weights
+    worth -= float(w[_CROWD]) * (min(size, HAND_LIMIT) - CROWD)
     excess = size - HAND_LIMIT
     if excess <= 0:
         return worth
     sets, pairs = 0, 0
     for good in range(NUM_TYPES):
-        count = GOODS_IN[codes[good]]
+        count = int(GOODS_IN[codes[good]])
         sets += count // SET_SIZE
         pairs += 1 if count % SET_SIZE == SET_SIZE - 1 else 0
     sets += min(pairs, int(codes[MERCHANTS]))
     sold = min(excess, SET_SIZE * sets)
-    return worth - w[_FORCED] * sold - w[_OVER] * (excess - sold)
+    return worth - float(w[_FORCED]) * sold - float(w[_OVER]) * (excess - sold)
