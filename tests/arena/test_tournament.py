@@ -135,8 +135,11 @@ def test_an_early_stop_is_at_the_same_deal_whatever_the_batch(tmp_path: Path) ->
     with Store(tmp_path / "deals.jsonl", match, SETTINGS) as store:
         play(match, stop + 20, store=store)
         again = run(match, [[Broken(0), Broken(0)]], 400, margin=0.3, store=store)  # needs no game more
+        short = run(match, [[Broken(0), Broken(0)]], stop - 1, margin=0.3, store=store)
     assert_same(again.results, endings[0].results)
     assert again.failure is None
+    assert short.test is not None
+    assert (short.test.verdict, short.test.deals) == (None, stop - 1)  # deals not asked for do not count
 
 
 def test_challengers_meet_the_same_deals() -> None:
