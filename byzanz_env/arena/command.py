@@ -143,9 +143,8 @@ def open_store(
     path: str | None, match: Match, agents: Sequence[Mapping[str, Any]]
 ) -> Store | nullcontext[None]:
     """The file of finished deals, bound to all that a result depends on."""
-    from byzanz_env.arena.report import library_version
     from byzanz_env.arena.store import Store
-    from byzanz_env.games.byzanz.rules import RULES_VERSION
+    from byzanz_env.arena.versions import code_hash, library_version
 
     if path is None:
         return nullcontext()
@@ -155,8 +154,8 @@ def open_store(
         "seed": match.seed,
         "mirror": match.mirror,
         "agents": [[agent["name"], agent["sha256"]] for agent in agents],
-        "rules": RULES_VERSION,
         "version": library_version(),
+        "code": code_hash(),
     }
     return Store(path, match, settings)
 

@@ -6,29 +6,17 @@ Terminal and HTML are drawn from it and nothing else.
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-
-import numpy as np
 
 from byzanz_env.arena.match import Match, Results
 from byzanz_env.arena.rating import rate
 from byzanz_env.arena.sequential import LOWER, UPPER
 from byzanz_env.arena.statistics import Comparison, Estimate, ahead, compare, compare_agents, summarize
 from byzanz_env.arena.tournament import Ending
-from byzanz_env.games.byzanz.observe import LAYOUT_HASH
-from byzanz_env.games.byzanz.rules import RULES_VERSION
+from byzanz_env.arena.versions import versions
 
 FORMAT = "byzanz-arena-report-1"
-
-
-def library_version() -> str:
-    try:
-        return version("byzanz-env")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def build(ending: Ending, agents: Sequence[Mapping[str, Any]], deals_asked: int) -> dict[str, Any]:
@@ -39,13 +27,7 @@ def build(ending: Ending, agents: Sequence[Mapping[str, Any]], deals_asked: int)
     is_round_robin = match.kind == "round robin"
     return {
         "format": FORMAT,
-        "versions": {
-            "byzanz_env": library_version(),
-            "rules": RULES_VERSION,
-            "observation_layout": LAYOUT_HASH,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-        },
+        "versions": versions(),
         "match": {
             "kind": match.kind,
             "players": match.players,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from byzanz_env.arena import command, html, ladder
+from byzanz_env.arena import command, html, ladder, versions
 from tests.arena import players
 
 VOID = {"meta", "line", "circle"}
@@ -34,7 +34,7 @@ def _report(tmp_path: Path, *words: str) -> dict[str, Any]:
 ESTIMATE = {"mean", "low", "high", "deals"}
 SCHEMA: dict[str, Any] = {
     "format": str,
-    "versions": {"byzanz_env", "rules", "observation_layout", "python", "numpy"},
+    "versions": {"byzanz_env", "code", "rules", "observation_layout", "python", "numpy"},
     "match": {
         "kind",
         "players",
@@ -258,6 +258,45 @@ def test_files_that_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture
     assert _eval(*words, "--store", store) == 0
     assert _eval("first", "last", *words[2:], "--store", store) == 2
     assert "belongs to another match (other agents)" in capsys.readouterr().err
+
+
+def test_finished_deals_of_other_code_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        "first",
+        "dice",
+        "--players",
+        "3",
+        "--deals",
+        "2",
+        "--quiet",
+        "--store",
+        tmp_path / "deals.jsonl",
+    )
+    assert _eval(*words) == 0
+    monkeypatch.setattr(versions, "code_hash", lambda: "another")
+    assert _eval(*words) == 2
+    assert "belongs to another match (other code)" in capsys.readouterr().err
+
+
+def test_the_hash_of_the_code_follows_rules_agents_and_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "PACKAGE", tmp_path)
+    hashes = {versions.code_hash.__wrapped__()}
+    for number, name in enumerate(
+        ["_random.py", "games/rules.py", "games/b/weights.json", "agents/x.py"], start=2
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+        hashes.add(versions.code_hash.__wrapped__())
+        assert len(hashes) == number
+        (tmp_path / name).write_text("2")
+        assert versions.code_hash.__wrapped__() not in hashes
+        (tmp_path / name).write_text("1")
+    (tmp_path / "games" / "README.md").write_text("words")
+    assert versions.code_hash.__wrapped__() in hashes
 
 
 def test_names_are_escaped_in_the_page(tmp_path: Path) -> None:
