@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
-from typing import Any
-
-
-def _bench() -> Any:
-    return import_module("byzanz_env.bench.command")
+from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    _bench().add_arguments(parser)
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="of each repetition of each case; default 1"
+    )
+    parser.add_argument("--repetitions", type=int, default=5, help="default 5")
+    parser.add_argument("--peers", action="store_true", help="also measure the other libraries")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write results.json, README.md and a picture"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return int(_bench().run(arguments) or 0)
+    from byzanz_env.bench.__main__ import main
+
+    words = ["--seconds", str(arguments.seconds), "--repetitions", str(arguments.repetitions)]
+    words += ["--peers"] if arguments.peers else []
+    words += ["--out", str(arguments.out)] if arguments.out else []
+    return main(words)
