@@ -80,7 +80,7 @@ def test_a_raise_that_is_not_possible_says_why(kinds, reason) -> None:
     assert session.view(0).high_bid == 3
     before = session.replay().lines
     with pytest.raises(IllegalActionError, match=reason):
-        session.raise_actions([kind for kind in kinds])
+        session.raise_actions(kinds)
     with pytest.raises(IllegalActionError):
         session.act(262)
     assert session.replay().lines == before

@@ -1,0 +1,256 @@
+"""The program `byzanz`: quick help, exit codes, one-sentence errors, and a game through a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from byzanz_env.cli import VERBS, main
+from byzanz_env.replay import read
+
+KEPT = Path(__file__).parents[1] / "data" / "byzanz-replay-1.jsonl"
+PROGRAM = [sys.executable, "-m", "byzanz_env.cli"]
+LONG = 240  # seconds; a machine may compile the engine first, or be busy
+
+
+def run(*words: str, keys: str = "", home: Path | None = None) -> subprocess.CompletedProcess[str]:
+    place = os.environ | ({"XDG_DATA_HOME": str(home)} if home else {})
+    return subprocess.run(
+        [*PROGRAM, *words], input=keys, capture_output=True, text=True, timeout=LONG, env=place
+    )
+
+
+def test_help_needs_neither_numpy_nor_numba() -> None:
+    check = (
+        "import sys; from byzanz_env.cli import main; code = main(['--help']); "
+        "heavy = {'numpy', 'numba', 'rich', 'starlette', 'torch'} & set(sys.modules); "
+        "sys.exit(str(heavy) if heavy else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=LONG)
+    assert done.returncode == 0, done.stderr
+    assert all(verb in done.stdout for verb in VERBS)
+    assert "examples:" in done.stdout
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, capsys) -> None:
+    assert main([verb, "--help"]) == 0
+    assert "usage: byzanz" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        ([], 2, ""),
+        (["dance"], 2, "there is no verb 'dance'"),
+        (["play", "--players", "7"], 2, "invalid choice"),
+        (["play", "--seed", "x"], 2, "a seed is a whole number"),
+        (["play", "--opponents", "heurist"], 1, "there is no agent 'heurist'"),
+        (["play", "--seat", "4"], 1, "you sit on a seat from 0 to 3"),
+        (["replay", "missing.jsonl"], 1, "there is no file missing.jsonl"),
+        (["verify", "missing.jsonl"], 1, "missing.jsonl: No such file"),
+        (["analyze", str(KEPT), "--adviser", "nobody"], 1, "there is no agent 'nobody'"),
+        (["replay", str(KEPT), "--at", "9999"], 1, "this game has decisions 0 to"),
+        (["web", "--host", "0.0.0.0"], 1, "needs --token"),
+        (["web", "--token", "short"], 1, "at least 16 characters"),
+        (["web", "--port", "99999", "--no-browser"], 1, "cannot listen"),
+    ],
+)
+def test_errors_are_one_sentence(words, code, sentence, capsys) -> None:
+    assert main(words) == code
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+
+
+def test_debug_shows_where_an_error_comes_from() -> None:
+    with pytest.raises(FileNotFoundError):
+        main(["replay", "missing.jsonl", "--debug"])
+
+
+def test_watch_record_verify_replay_analyze(tmp_path: Path, capsys) -> None:
+    game = tmp_path / "game.jsonl"
+    assert (
+        main(
+            [
+                "watch",
+                "--players",
+                "3",
+                "--seed",
+                "4",
+                "--record",
+                str(game),
+                "--json",
+                "--opponents",
+                "greedy",
+            ]
+        )
+        == 0
+    )
+    result = json.loads(capsys.readouterr().out)
+    assert read(game).seed == 4
+    assert main(["verify", str(game), str(tmp_path), "--json"]) == 0
+    assert [json.loads(line)["ok"] for line in capsys.readouterr().out.splitlines()] == [True, True]
+    assert main(["replay", str(game)]) == 0
+    assert "The game is over" in capsys.readouterr().out
+    assert main(["replay", str(game), "--at", "3"]) == 0
+    assert "all hands" in capsys.readouterr().out
+    assert main(["analyze", str(game), "--adviser", "heuristic", "--json"]) == 0
+    judged = json.loads(capsys.readouterr().out)
+    assert len(judged["curve"]) == len(judged["moves"])
+    assert all(abs(sum(point["chances"]) - 1) < 0.01 for point in judged["curve"])
+    assert main(["analyze", str(game), "--adviser", "heuristic"]) == 0
+    assert "The decisions that cost most" in capsys.readouterr().out
+    assert result["points"] == json.loads(read(game).lines[-1])["points"]
+
+
+def test_verify_names_the_first_line_that_is_off(tmp_path: Path, capsys) -> None:
+    lines = KEPT.read_text().splitlines(keepends=True)
+    lines[41] = re.sub(r'"seat":(\d)', lambda found: f'"seat":{(int(found[1]) + 1) % 4}', lines[41])
+    spoilt = tmp_path / "spoilt.jsonl"
+    spoilt.write_text("".join(lines))
+    assert main(["verify", str(KEPT), str(spoilt)]) == 1
+    said = capsys.readouterr()
+    assert f"{spoilt}: line 42: seat" in said.err
+    assert "a whole game" in said.out
+
+
+def test_doctor(capsys) -> None:
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"]
+    assert "recorded and proved" in report["engine"]
+
+
+def test_a_whole_game_by_script(tmp_path: Path) -> None:
+    game = tmp_path / "game.jsonl"
+    done = run(
+        "play",
+        "--players",
+        "3",
+        "--seed",
+        "2",
+        "--record",
+        str(game),
+        "--opponents",
+        "greedy",
+        keys="1\n" * 400,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The game is over" in done.stdout
+    assert f"The game is in {game}" in done.stdout
+    assert json.loads(read(game).lines[-1])["end"] == "over"
+
+
+def test_words_help_hints_and_quit(tmp_path: Path) -> None:
+    words = ("?", "rules", "log", "hint", "bid", "bid wine9", "bid merchant", "dance", "sell", "sell silk")
+    keys = "\n".join((*words, "take wood", "99", "0", "table", "", "quit", ""))
+    done = run("play", "--seed", "3", "--ask-forced", keys=keys, home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for text in (
+        "bid cloth2 wine1",
+        "Byzanz in short",
+        "would:",
+        "Chances to win",
+        "choose at least one card",
+    ):
+        assert text in done.stdout
+    for text in ("'wine9' is not a card", "is not an action", "there is no type 'silk'", "choices 1 to"):
+        assert text in done.stdout
+    assert "you cannot take now: bid or pass" in done.stdout
+    kept = list((tmp_path / "byzanz_env" / "replays").glob("*.jsonl"))
+    assert len(kept) == 1
+    assert str(kept[0]) in done.stdout
+    read(kept[0])
+
+
+class Terminal:
+    """The program on a pseudo-terminal; everything waits for what the program says, never for time."""
+
+    def __init__(self, *words: str, home: Path) -> None:
+        self.master, slave = pty.openpty()
+        place = os.environ | {"XDG_DATA_HOME": str(home)}
+        self.process = subprocess.Popen(
+            [*PROGRAM, *words],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            close_fds=True,
+            env=place,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.text = ""
+
+    def wait_for(self, text: str) -> None:
+        """Read on until the program has said this, from here on."""
+        start = len(self.text)
+        limit = time.monotonic() + LONG
+        while text not in self.text[start:]:
+            assert time.monotonic() < limit, f"{text!r} did not come; the program said:\n{self.text}"
+            if not self._read():
+                raise AssertionError(f"the program ended before {text!r}:\n{self.text}")
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self.master], [], [], 5)
+        if not ready:
+            return self.process.poll() is None
+        try:
+            piece = os.read(self.master, 65536)
+        except OSError:  # Linux: the other end is closed
+            return False
+        self.text += piece.decode()
+        return bool(piece)
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def end(self) -> int:
+        while self._read():
+            pass
+        os.close(self.master)
+        return self.process.wait(LONG)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path):
+    started = Terminal("play", "--seed", "5", "--ask-forced", "--opponents", "heuristic", home=tmp_path)
+    yield started
+    if started.process.poll() is None:
+        started.process.kill()
+        started.process.wait()
+
+
+def test_a_terminal_game_with_words(terminal: Terminal) -> None:
+    terminal.wait_for("? for help >")
+    terminal.type("hint\n")
+    terminal.wait_for("? for help >")
+    terminal.type("pass\n")
+    terminal.wait_for("You pass.")
+    terminal.wait_for("? for help >")
+    terminal.type("quit\n")
+    assert terminal.end() == 0
+    assert "The game so far is in" in terminal.text
+    assert "Traceback" not in terminal.text
+
+
+@pytest.mark.parametrize("how", ["interrupt", "end of input"])
+def test_ctrl_c_and_ctrl_d_end_cleanly(terminal: Terminal, how: str) -> None:
+    terminal.wait_for("? for help >")
+    if how == "interrupt":
+        terminal.process.send_signal(signal.SIGINT)
+    else:
+        terminal.type("\x04")
+    assert terminal.end() == 0
+    assert "The game so far is in" in terminal.text
+    assert "Traceback" not in terminal.text
