@@ -32,6 +32,15 @@ test: $(READY) lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m plain -n $(JOBS)
 
+# The long checks, one command per line.
+verify: $(READY)
+	$(BIN)/python -m tests.verify --games 20000 --jobs $(JOBS)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.verify --games 400 --jobs $(JOBS)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -q -m plain
+
+golden: $(READY)
+	$(BIN)/python -m tests.byzanz.golden
+
 format: $(READY)
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
