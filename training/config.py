@@ -14,6 +14,8 @@ from typing import Any, get_type_hints
 
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, MIN_PLAYERS
 
+PRECISIONS = ("auto", "bf16", "fp32")
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message says which key and what is possible."""
@@ -125,27 +127,32 @@ class Config:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def __post_init__(self) -> None:
-        check = [
+        game, ppo, pool, evaluation = self.game, self.ppo, self.pool, self.evaluation
+        given = (game.share_3, game.share_4, game.share_5, game.share_6)
+        checks = (
             (self.decisions > 0, "decisions must be above 0"),
+            (0 <= self.seed < 2**31, "seed must lie in 0 .. 2**31 - 1"),
             (1 <= self.workers <= 64, "workers must be 1 to 64"),
-            (self.precision in ("auto", "bf16", "fp32"), "precision must be auto, bf16 or fp32"),
-            (self.game.tables >= self.workers, "game.tables must be at least the number of workers"),
-            (self.game.tables % self.workers == 0, "game.tables must be a multiple of workers"),
-            (min(self.game.share_3, self.game.share_4, self.game.share_5, self.game.share_6) >= 0, "shares of game must not be negative"),
-            (sum((self.game.share_3, self.game.share_4, self.game.share_5, self.game.share_6)) > 0, "one share of game must be above 0"),
-            (self.ppo.steps >= 8, "ppo.steps must be at least 8"),
-            (self.ppo.epochs >= 1, "ppo.epochs must be at least 1"),
-            (1 <= self.ppo.minibatch <= self.game.tables * self.ppo.steps, "ppo.minibatch must be at most tables x steps"),
-            (self.ppo.learning_rate > 0, "ppo.learning_rate must be above 0"),
-            (0 < self.ppo.clip < 1, "ppo.clip must lie between 0 and 1"),
-            (0 <= self.ppo.gae_lambda <= 1, "ppo.gae_lambda must lie between 0 and 1"),
-            (0 <= self.pool.share <= 1, "pool.share must lie between 0 and 1"),
-            (self.pool.every > 0 and self.pool.size > 0, "pool.every and pool.size must be above 0"),
-            (MIN_PLAYERS <= self.evaluation.players <= MAX_PLAYERS, "evaluation.players must be 3 to 6"),
-            (self.evaluation.every > 0 and self.evaluation.deals > 0, "evaluation.every and .deals must be above 0"),
+            (self.precision in PRECISIONS, f"precision must be one of {', '.join(PRECISIONS)}"),
+            (game.tables >= self.workers, "game.tables must be at least the number of workers"),
+            (game.tables % max(1, self.workers) == 0, "game.tables must be a multiple of workers"),
+            (min(given) >= 0 and sum(given) > 0, "the shares of game must be 0 or more, one above 0"),
+            (ppo.steps >= 8, "ppo.steps must be at least 8"),
+            (ppo.epochs >= 1, "ppo.epochs must be at least 1"),
+            (1 <= ppo.minibatch <= self.batch, "ppo.minibatch must be 1 to game.tables x ppo.steps"),
+            (ppo.learning_rate > 0, "ppo.learning_rate must be above 0"),
+            (0 < ppo.clip < 1, "ppo.clip must lie between 0 and 1"),
+            (0 <= ppo.gae_lambda <= 1, "ppo.gae_lambda must lie between 0 and 1"),
+            (0 <= pool.share <= 1, "pool.share must lie between 0 and 1"),
+            (pool.every > 0 and pool.size > 0, "pool.every and pool.size must be above 0"),
+            (not pool.only or bool(pool.agents), "pool.only needs pool.agents to play against"),
+            (MIN_PLAYERS <= evaluation.players <= MAX_PLAYERS, "evaluation.players must be 3 to 6"),
+            (evaluation.every > 0 and evaluation.deals > 0, "evaluation.every and .deals must be above 0"),
+            (bool(evaluation.opponents), "evaluation.opponents must name at least one opponent"),
+            (bool(evaluation.final_opponents), "evaluation.final_opponents must name at least one"),
             (self.save_minutes > 0, "save_minutes must be above 0"),
-        ]  # fmt: skip
-        for holds, sentence in check:
+        )
+        for holds, sentence in checks:
             if not holds:
                 raise ConfigError(sentence)
 

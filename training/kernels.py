@@ -74,7 +74,7 @@ def predict_outcomes(raw: np.ndarray, players: np.ndarray, out: np.ndarray) -> N
 def utility(outcome: np.ndarray, players: int, seat: int, margin_weight: float) -> float:
     """What an outcome is worth to a seat: 1 for the win to -1/(n-1), plus a share of the margin."""
     win = (players * outcome[seat] - 1.0) / (players - 1.0)
-    return win + margin_weight * outcome[MAX_PLAYERS + seat]
+    return float(win + margin_weight * outcome[MAX_PLAYERS + seat])
 
 
 @njit
@@ -190,9 +190,13 @@ def loss_gradient(
     scale: float,  # 1 / size of the whole minibatch
     d_logits: np.ndarray,  # out [B, A] float32
     d_outcomes: np.ndarray,  # out [B, 12] float32
-    statistics: np.ndarray,  # out [8], sums: policy loss, winner loss, margin loss, entropy, KL, clipped, |ratio - 1|, choices
+    statistics: np.ndarray,  # out [8] sums, see below
 ) -> None:
-    """The PPO loss of a minibatch and its gradient, in one pass over the legal actions."""
+    """The PPO loss of a minibatch and its gradient, in one pass over the legal actions.
+
+    The sums are: policy loss, winner loss, margin loss, entropy, KL divergence, clipped decisions,
+    |ratio - 1|, decisions.
+    """
     clip, entropy_weight = coefficients[0], coefficients[1]
     winner_weight, margin_weight = coefficients[2], coefficients[3]
     legal = np.empty(NUM_ACTIONS, dtype=np.int64)

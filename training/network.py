@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -47,9 +48,7 @@ class PolicyNetwork(nn.Module):
         self.architecture = architecture
         self.register_buffer("scale", input_scale(), persistent=False)
         widths = (OBSERVATION_SIZE, *architecture.hidden)
-        self.hidden = nn.ModuleList(
-            nn.Linear(inputs, units) for inputs, units in zip(widths, widths[1:], strict=False)
-        )
+        self.hidden = nn.ModuleList(nn.Linear(inputs, units) for inputs, units in pairwise(widths))
         self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
         self.outcome = nn.Linear(widths[-1], NUM_OUTCOMES)
 

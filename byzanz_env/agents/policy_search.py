@@ -108,7 +108,7 @@ class PolicySearchAgent:
 
 def _raise_is_under_way(observations: np.ndarray) -> np.ndarray:
     start = OFFSETS["laid"]
-    return (observations[:, start : start + NUM_KINDS] > 0).any(axis=1)  # type: ignore[no-any-return]
+    return np.asarray((observations[:, start : start + NUM_KINDS] > 0).any(axis=1))
 
 
 @njit

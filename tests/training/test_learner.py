@@ -1,0 +1,137 @@
+"""The learner: it learns, it repeats itself, and a resumed run is the uninterrupted one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from byzanz_env.agents import load
+from byzanz_env.agents.policy import PolicyAgent, PolicyFile
+from training.evaluate import win_share
+from training.learner import Learner, TrainingError
+from training.worker import CARRIED
+
+
+def fingerprint(learner):
+    arrays, table = learner.state()
+    return {name: array.tobytes() for name, array in arrays.items()}, table
+
+
+def advance(learner, updates):
+    figures = [learner.update() for _ in range(updates)]
+    return figures
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_resumed_run_equals_the_uninterrupted_one(tiny, workers):
+    """Cut after every update: weights, moments, generators, tables, open decisions and pool agree."""
+    config = tiny(workers=workers)
+    whole = Learner(config)
+    states, figures = [], []
+    for _ in range(5):
+        arrays, table = whole.state()
+        states.append(({name: array.copy() for name, array in arrays.items()}, table))
+        figures.append(whole.update())
+    expected = fingerprint(whole)
+    assert len(whole.pool.snapshots) == 2
+    whole.close()
+    for cut, (arrays, table) in enumerate(states):
+        resumed = Learner(config)
+        resumed.restore(arrays, table)
+        assert advance(resumed, 5 - cut) == figures[cut:]
+        assert fingerprint(resumed) == expected
+        resumed.close()
+
+
+def test_two_runs_of_one_seed_are_equal_and_another_seed_differs(tiny):
+    first, second, other = Learner(tiny()), Learner(tiny()), Learner(tiny(seed=2))
+    for learner in (first, second, other):
+        advance(learner, 2)
+        learner.close()
+    assert fingerprint(first) == fingerprint(second)
+    assert fingerprint(first) != fingerprint(other)
+
+
+def test_torch_and_the_playing_runtime_give_the_same_numbers(tiny):
+    learner = Learner(tiny())
+    advance(learner, 2)
+    env = learner.workers[0].env
+    policy = PolicyFile("x", learner.architecture, learner.network.to_tensors())
+    logits, outcomes = PolicyAgent(policy).network.forward(env.observations, env.action_masks)
+    with torch.inference_mode():
+        torch_logits, torch_outcomes = learner.network(torch.from_numpy(np.array(env.observations)))
+    legal = env.action_masks > 0
+    np.testing.assert_allclose(logits[legal], torch_logits.numpy()[legal], atol=2e-5)
+    np.testing.assert_allclose(outcomes, torch_outcomes.numpy(), atol=2e-5)
+    again = Learner(tiny())
+    again.network.load_tensors(policy.tensors)
+    for name, tensor in again.network.to_tensors().items():
+        np.testing.assert_allclose(tensor, policy.tensors[name], rtol=1e-6)
+    learner.close()
+    again.close()
+
+
+def test_a_gradient_that_is_not_finite_stops_the_run_before_it_reaches_the_weights(tiny):
+    learner = Learner(tiny(workers=1))
+    advance(learner, 1)
+    before = learner.network.to_tensors()
+    gradient = learner.workers[0].gradient
+
+    def poisoned(*arguments):
+        statistics = gradient(*arguments)
+        next(iter(learner.workers[0].network.parameters())).grad[0, 0] = float("nan")
+        return statistics
+
+    learner.workers[0].gradient = poisoned
+    with pytest.raises(TrainingError, match="not finite in update 2"):
+        learner.update()
+    for name, tensor in learner.network.to_tensors().items():
+        np.testing.assert_array_equal(tensor, before[name])
+    learner.close()
+
+
+def test_it_learns_to_beat_random_opponents(tiny):
+    """From an even share to most games within a few seconds."""
+    config = tiny(
+        decisions=40 * 64 * 64,
+        game={"tables": 64, "share_3": 1.0, "share_4": 0.0, "share_5": 0.0, "share_6": 0.0},
+        net={"hidden": [64]},
+        ppo={"steps": 64, "minibatch": 1024, "learning_rate": 3e-3},
+        pool={},
+    )
+    learner = Learner(config)
+    advance(learner, config.updates)
+    learner.close()
+    agent = PolicyAgent(PolicyFile("x", learner.architecture, learner.network.to_tensors()))
+    result = win_share(agent, load("random"), 3, 60, 1)
+    assert result.share - result.half_width > 0.5  # an even share is a third
+
+
+def test_the_pool_decides_for_some_seats_and_only_the_learner_is_trained(tiny):
+    learner = Learner(tiny(workers=1))
+    worker = learner.workers[0]
+    asked = []
+    act = learner.pool.act
+    learner.pool.act = lambda env, rows, owners: asked.append(len(rows)) or act(env, rows, owners)
+    advance(learner, 1)
+    assert not asked  # the pool is used from 512 decisions on
+    advance(learner, 2)
+    assert sum(asked) > 0
+    owners = learner.pool.owners(worker.env, 10**9)
+    assert set(np.unique(owners)) > {-1}
+    learner.close()
+
+
+def test_a_best_response_sits_alone_at_every_table(tiny):
+    learner = Learner(tiny(workers=1, pool={"only": True, "agents": ["random"]}))
+    worker = learner.workers[0]
+    advance(learner, 2)
+    seats = worker.rollout.seats[CARRIED:]
+    for table in range(worker.env.num_games):
+        ends = [0, *np.flatnonzero(worker.rollout.ends[1:, table]) + 1, len(seats)]
+        for first, last in pairwise(ends):
+            assert len(set(seats[first:last, table])) <= 1  # one seat learns in each game
+    learner.close()
