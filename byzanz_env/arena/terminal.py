@@ -16,21 +16,23 @@ VERDICTS = {
 
 
 def percent(value: Mapping[str, Any], signed: bool = False) -> str:
-    """A share with its interval, such as `62.1 % ± 0.9`."""
-    return _with_interval(value, 100, f"{{:{'+' if signed else ''}.1f}} %")
+    """A share with its interval, such as `62.1 % ± 0.9`; one digit more where the interval is narrow."""
+    sign = "+" if signed else ""
+    if value["low"] is None:
+        return f"{100 * value['mean']:{sign}.1f} %"
+    half = 100 * _half_width(value)
+    digits = 1 if half >= 0.095 else 2
+    return f"{100 * value['mean']:{sign}.{digits}f} % ± {half:.{digits}f}"
 
 
 def number(value: Mapping[str, Any]) -> str:
     """A mean with its interval."""
-    return _with_interval(value, 1, "{:.2f}")
+    mean = f"{value['mean']:.2f}"
+    return mean if value["low"] is None else f"{mean} ± {_half_width(value):.2f}"
 
 
-def _with_interval(value: Mapping[str, Any], factor: float, form: str) -> str:
-    mean = form.format(factor * value["mean"])
-    if value["low"] is None:
-        return mean
-    half = factor * max(value["high"] - value["mean"], value["mean"] - value["low"])
-    return f"{mean} ± {half:.1f}" if factor == 100 and half >= 0.095 else f"{mean} ± {half:.2f}"
+def _half_width(value: Mapping[str, Any]) -> float:
+    return float(max(value["high"] - value["mean"], value["mean"] - value["low"]))
 
 
 def chance(p_value: float) -> str:

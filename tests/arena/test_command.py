@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from byzanz_env.arena import command, html, ladder, versions
+from byzanz_env.arena import command, html, ladder, terminal, versions
 from tests.arena import players
 
 VOID = {"meta", "line", "circle"}
@@ -297,6 +297,22 @@ def test_the_hash_of_the_code_follows_rules_agents_and_weights(
         (tmp_path / name).write_text("1")
     (tmp_path / "games" / "README.md").write_text("words")
     assert versions.code_hash.__wrapped__() in hashes
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "text"),
+    [
+        (0.6214, 0.61, 0.63, "62.1 % ± 1.1"),
+        (0.9981, 0.9975, 0.9985, "99.81 % ± 0.06"),
+        (1.0, 0.9985, 1.0, "100.0 % ± 0.2"),
+        (0.25, 0.25, 0.25, "25.00 % ± 0.00"),
+        (0.25, None, None, "25.0 %"),
+    ],
+)
+def test_shares_in_words(mean: float, low: float | None, high: float | None, text: str) -> None:
+    value = {"mean": mean, "low": low, "high": high}
+    assert terminal.percent(value) == text
+    assert terminal.percent(value, signed=True) == f"+{text}"
 
 
 def test_names_are_escaped_in_the_page(tmp_path: Path) -> None:
