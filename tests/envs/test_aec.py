@@ -97,6 +97,9 @@ def test_render(players, capsys) -> None:
 
 
 def test_registry() -> None:
+    if not hasattr(pettingzoo, "register"):
+        assert pettingzoo.__version__ < "1.26"  # these have no registry, and nothing breaks
+        return
     env = pettingzoo.make("aec", "byzanz_env/byzanz-v0", num_players=5)
     assert env.unwrapped.num_players == 5
 
