@@ -1,0 +1,199 @@
+"""What the server answers to right, wrong and hostile requests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byzanz_env.games.byzanz.actions import from_text
+from byzanz_env.replay import parse
+from byzanz_env.web.app import Server
+from byzanz_env.web.page import STATIC, bundled_modules, index_page, self_contained
+from tests.web.doors import GENEROUS, Page, table
+
+KEPT = Path(__file__).parents[1] / "data" / "byzanz-replay-1.jsonl"
+PATHS = (
+    *("new", "setup", "state", "act", "hint", "finish", "leave", "open", "preloaded", "analyze", "watch"),
+    *("ladder", "models"),
+)
+
+
+@pytest.fixture
+def page() -> Page:
+    return Page()
+
+
+def test_a_raise_is_laid_out_and_committed_at_once(page: Page) -> None:
+    game = table(page.server, "cloth2 wine1 wood4 merchant")
+    answer = page.ask("act", {"game": game, "turn": 0, "raise": [8, 1]})
+    assert answer["frames"][2]["lines"] == ["You add cloth 2, wine 1 and bid 3."]
+    assert {action["verb"] for action in answer["legal"]} == {"give"}
+
+
+def test_a_sale_brings_points(page: Page) -> None:
+    game = table(page.server, "wood4 wood1 merchant olive1")
+    sale = from_text("sell wood 4,1 + merchant")
+    page.ask("act", {"game": game, "turn": 0, "action": sale})
+    assert page.ask("state", {"game": game})["view"]["seats"][0]["points"] == 4
+
+
+@pytest.mark.parametrize(
+    ("move", "reason"),
+    [
+        ({"raise": [24]}, "merchants cannot be bid"),
+        ({"raise": [5]}, "not in your hand"),
+        ({"raise": []}, "a list of 1 to 12 cards"),
+        ({"action": 1}, "not possible now"),
+        ({"action": 262}, "not possible now"),
+        ({"action": 288}, "from 0 to 287"),
+        ({"action": True}, "whole number"),
+        ({"action": 0, "raise": [1]}, "either an action or a raise"),
+        ({}, "either an action or a raise"),
+    ],
+)
+def test_a_move_that_is_not_possible_says_why_and_changes_nothing(page: Page, move, reason) -> None:
+    game = table(page.server, "cloth2 wine1 wood4 merchant")
+    before = page.ask("state", {"game": game})
+    answer = page.post("act", {"game": game, "turn": 0, **move})
+    assert answer.status == 400
+    assert reason in answer.json()["error"]
+    assert page.ask("state", {"game": game}) == before
+
+
+def test_a_move_for_another_position_is_refused(page: Page) -> None:
+    game = table(page.server, "cloth2 wine1 wood4 merchant")
+    assert page.post("act", {"game": game, "turn": 1, "action": 0}).status == 409
+    page.ask("act", {"game": game, "turn": 0, "action": 0})
+    assert page.post("act", {"game": game, "turn": 0, "action": 0}).status == 409
+
+
+def test_opponents_are_chosen_by_name_never_by_path(page: Page) -> None:
+    for spec in (
+        "/etc/passwd",
+        "../policy.safetensors",
+        "checkpoints/x.safetensors",
+        "montecarlo:999999",
+        "human",
+    ):
+        new = {"players": 3, "seat": 0, "opponents": [spec, "random"]}
+        assert page.post("new", new).status == 400
+
+
+def test_watch_open_and_analyze(page: Page) -> None:
+    story = page.ask("watch", {"players": 3, "opponents": ["greedy", "random", "heuristic"], "seed": 6})
+    assert page.ask("open", {"text": story["file"]}) == story
+    judged = page.ask("analyze", {"text": story["file"]})
+    assert judged["curve"][0]["n"] == 0
+    assert all(move["cost"] >= 0 for move in judged["moves"])
+    spoilt = story["file"].replace('"pass"', '"past"', 1)
+    answer = page.post("open", {"text": spoilt})
+    assert answer.status == 400
+    assert "this replay does not hold: line" in answer.json()["error"]
+
+
+def test_a_replay_from_the_command_line() -> None:
+    replay = parse(KEPT.read_text())
+    assert Page(Server(preloaded=replay, limits=GENEROUS)).ask("preloaded")["players"] == 4
+    assert Page().post("preloaded").status == 404
+
+
+def test_ladder_and_models(page: Page) -> None:
+    assert "note" in page.ask("ladder")
+    assert "heuristic" in [card["name"] for card in page.ask("models")["cards"]]
+
+
+def nonsense(random: np.random.Generator, depth: int = 0) -> object:
+    """A JSON value that no field of ours takes."""
+    simple = (
+        "",
+        "x" * 40,
+        "🃏",
+        "' or 1=1",
+        "../../etc/passwd",
+        -1,
+        10**30,
+        -(2**63),
+        1.5,
+        1e308,
+        None,
+        [],
+        {},
+    )
+    if depth < 2 and random.random() < 0.3:
+        return [nonsense(random, depth + 1) for _ in range(int(random.integers(1, 4)))]
+    if depth < 2 and random.random() < 0.2:
+        return {str(nonsense(random, 2)): nonsense(random, depth + 1)}
+    return simple[int(random.integers(len(simple)))]
+
+
+def spoilt_body(random: np.random.Generator, game: str) -> bytes:
+    """A body that is wrong in at least one way, for every path."""
+    names = ("game", "turn", "action", "raise", "players", "seat", "opponents", "seed", "forced", "text")
+    way = int(random.integers(4))
+    if way == 0:
+        return random.bytes(int(random.integers(1, 200)))
+    if way == 1:
+        return json.dumps([nonsense(random)]).encode()
+    content = {name: nonsense(random) for name in random.choice(names, size=int(random.integers(1, 5)))}
+    if way == 2:
+        return json.dumps({**content, "unknown": 1}).encode()
+    body = json.dumps({**content, "game": game, "turn": "now"}).encode()
+    return body[: int(random.integers(1, len(body)))] + b"\x00"
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_thousands_of_malformed_requests_harm_nothing(page: Page, part: int) -> None:
+    game = table(page.server, "cloth2 wine1 wood4 merchant")
+    before = page.ask("state", {"game": game})
+    random = np.random.default_rng(part)
+    for number in range(1500):
+        path = PATHS[number % len(PATHS)]
+        answer = page.send(path, spoilt_body(random, game))
+        assert 400 <= answer.status < 500, (path, answer.text)
+        assert "Traceback" not in answer.text
+        assert set(answer.json()) == {"error"}
+    assert page.ask("state", {"game": game}) == before
+    assert len(page.server.rooms) == 1
+
+
+@pytest.mark.parametrize("depth", [100, 5000])
+def test_deep_json_is_refused(page: Page, depth: int) -> None:
+    body = b'{"game":' + b"[" * depth + b"]" * depth + b"}"
+    assert page.send("state", body).status == 400
+
+
+def test_an_error_inside_is_not_shown(page: Page, monkeypatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(page.server.rooms, "find", broken)
+    answer = page.post("state", {"game": "0" * 32})
+    assert answer.status == 500
+    assert answer.json() == {"error": "something went wrong in the server"}
+
+
+def test_the_page_is_small() -> None:
+    total = len(index_page("0" * 32)) + sum(len(content) for _, content in STATIC.values())
+    assert total < 200_000
+
+
+def test_the_page_alone_has_everything_in_it() -> None:
+    text = self_contained(parse(KEPT.read_text()))
+    assert "<!--ART-->" not in text
+    assert "import " not in bundled_modules().replace("important", "")
+    assert "export " not in bundled_modules()
+    for address in ("http://", "https://", "src="):
+        assert address not in text.replace("http://www.w3.org/2000/svg", "")
+    assert '"hand"' in text
+
+
+def test_words_in_a_replay_cannot_end_the_script() -> None:
+    replay = parse(KEPT.read_text())
+    agents = tuple({"name": "</script><b>", "hash": ""} for _ in replay.agents)
+    changed = type(replay)(replay.players, replay.deck, agents, replay.actions, None, replay.lines)
+    text = self_contained(changed)
+    assert "</script><b>" not in text
+    assert "\\u003c/script>\\u003cb>" in text
