@@ -60,3 +60,11 @@ BENCH := .venv-bench/bin/python
 
 bench: .venv-bench/.ready
 	$(BENCH) -W ignore -m byzanz_env.bench --peers --out byzanz_env/bench/results
+
+.venv-%/.ready: training/libraries/requirements/%.txt pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< --editable .
+	@touch $@
+
+libraries: $(READY) .venv-libraries/.ready .venv-rllib/.ready .venv-agilerl/.ready
+	$(BIN)/python -m training.libraries
