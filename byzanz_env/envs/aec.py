@@ -33,17 +33,18 @@ from byzanz_env.envs.one_game import (
     advance,
     deal_order,
     deal_seed,
+    explain_illegal,
     look,
     redeal_game,
-    share_win,
     show_again,
+    snapshot_of,
+    win_shares_of,
 )
 from byzanz_env.envs.saves import Save, pack, unpack
 from byzanz_env.errors import IllegalActionError
-from byzanz_env.games.byzanz.actions import ACTIONS
 from byzanz_env.games.byzanz.engine import STATE
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE
-from byzanz_env.games.byzanz.rules import DECK_SIZE, MAX_PLAYERS, NUM_ACTIONS, OVER, PHASES
+from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS, OVER
 from byzanz_env.games.byzanz.tables import REWARDS
 from byzanz_env.games.byzanz.view import Table, seen_by, seen_by_all
 
@@ -189,30 +190,16 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         self._has_rewards = False
 
     def _write_infos(self) -> None:
-        game = self._games[0]
-        shares = np.zeros(MAX_PLAYERS)
-        if self._over and self.agents:
-            share_win(self._games, shares)
+        points = self._games[0].points
+        shares = win_shares_of(self._games)
         self.infos = {
-            agent: {"seat": seat, "score": int(game.points[seat]), "win_share": float(shares[seat])}
+            agent: {"seat": seat, "score": int(points[seat]), "win_share": float(shares[seat])}
             for seat, agent in enumerate(self.possible_agents)
             if agent in self.agents
         }
 
     def _illegal(self, action: Any) -> IllegalActionError:
-        game = self._games[0]
-        legal = [f"{index} ({ACTIONS[index]})" for index in np.flatnonzero(self._mask)]
-        some = ", ".join(legal[:6]) + (f" and {len(legal) - 6} more" if len(legal) > 6 else "")
-        index = _index_of(action)
-        meaning = (
-            f" ({ACTIONS[index]})"
-            if 0 <= index < NUM_ACTIONS
-            else f", which is no index 0 .. {NUM_ACTIONS - 1},"
-        )
-        return IllegalActionError(
-            f"seat {int(game.seat)} ({self.agent_selection}), phase {PHASES[int(game.phase)]}: action "
-            f"{reprlib.repr(action)}{meaning} is not legal; legal are {some}"
-        )
+        return IllegalActionError(explain_illegal(self._games, action, _index_of(action), self._mask))
 
     # --- what agents see -----------------------------------------------------------------------------
 
@@ -251,28 +238,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
     def snapshot(self) -> dict[str, Any]:
         """Everything about the game as a plain dict, hidden cards included; zones are counts by kind."""
         self._need_game()
-        game, players = self._games[0], self.num_players
-        shares = np.zeros(MAX_PLAYERS)
-        if game.phase == OVER:
-            share_win(self._games, shares)
-        return {
-            "phase": PHASES[int(game.phase)],
-            "seat": int(game.seat),
-            "round": int(game.round_number),
-            "auction": int(game.auction),
-            "bundle": game.bundle.tolist(),
-            "market": game.market.tolist(),
-            "hands": game.hands[:players].tolist(),
-            "bids": game.bids[:players].tolist(),
-            "known": game.known[:players].tolist(),
-            "points": game.points[:players].tolist(),
-            "bidder_cards": game.bidder_card[:players].tolist(),
-            "high_bid": int(game.high_bid),
-            "pile_left": DECK_SIZE - int(game.drawn),
-            "over": bool(game.phase == OVER),
-            "scores": game.points[:players].tolist(),
-            "winners": np.flatnonzero(shares).tolist(),
-        }
+        return snapshot_of(self._games)
 
     def save(self) -> bytes:
         """The running game as bytes, with the rewards that are due."""
@@ -357,7 +323,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
                 f"this environment was made without render_mode; possible are {', '.join(RENDER_MODES)}"
             )
         table = self.table()
-        winners = self.snapshot()["winners"]
+        winners = np.flatnonzero(win_shares_of(self._games)).tolist()
         if self.render_mode == "rgb_array":
             return render.draw(table, winners)
         text = render.write(table, winners)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from byzanz_env import _random
@@ -48,7 +48,11 @@ def check_position(game: Played) -> None:
 
 
 @pytest.mark.plain
-@settings(max_examples=4 if numba.config.DISABLE_JIT else 20, deadline=None)
+@settings(
+    max_examples=4 if numba.config.DISABLE_JIT else 20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(
     players=st.integers(3, 6),
     deck=st.permutations(rules.full_deck()),
