@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -85,6 +86,15 @@ def train(options: Options) -> MaskablePPO:
     return model
 
 
+def export_model(model: MaskablePPO, path: Path) -> None:
+    """Write the policy network, a plain MLP, as an opponent file."""
+    state = {name: tensor.numpy() for name, tensor in model.policy.state_dict().items()}
+    layers = [f"mlp_extractor.policy_net.{i}" for i in (0, 2)]
+    hidden = [(state[f"{layer}.weight"], state[f"{layer}.bias"]) for layer in layers]
+    head = (state["action_net.weight"], state["action_net.bias"])
+    export(path, "sb3-maskable-ppo", hidden, head, "tanh")
+
+
 def compare(seconds: float) -> None:
     """Steps/s of ByzanzVecEnv and of single environments, in turns, whole updates only."""
     singles = DummyVecEnv([lambda: ByzanzSingle(PLAYERS, "random", skip_forced=True)] * SINGLES)
@@ -114,11 +124,7 @@ def main(words: list[str]) -> None:
     model = train(options)
     share, error = evaluate(agent_of(model), options.games)
     if options.out:
-        state = {name: tensor.numpy() for name, tensor in model.policy.state_dict().items()}
-        layers = [f"mlp_extractor.policy_net.{i}" for i in (0, 2)]
-        hidden = [(state[f"{layer}.weight"], state[f"{layer}.bias"]) for layer in layers]
-        head = (state["action_net.weight"], state["action_net.bias"])
-        export(options.out, "sb3-maskable-ppo", hidden, head, "tanh")
+        export_model(model, options.out)
     version = version_of("stable-baselines3", "sb3-contrib")
     works = "MaskablePPO on ByzanzVecEnv and on single environments; export"
     finish(Result("sb3-contrib", version, "sb3.py", works, model.steps_per_second, share, 1.96 * error))
