@@ -7,8 +7,6 @@ of a shipped policy, or either of the last two with `+search:N`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from importlib.util import find_spec
 
 from byzanz_env.decisions import Agent, Decisions
 
@@ -62,22 +60,19 @@ def _search(name: str, budget: int) -> Agent:
 def _policy(spec: str) -> Agent:
     from byzanz_env.agents.policy import load_policy
 
-    loader: Callable[[str], Agent] = load_policy
     if spec.endswith(POLICY_SUFFIX):
-        return loader(spec)
+        return load_policy(spec)
     if spec not in _shipped_names():
         raise ValueError(_unknown(spec))
     from byzanz_env.agents.shipped import path_of
 
-    return loader(str(path_of(spec)))
+    return load_policy(str(path_of(spec)))
 
 
 def _shipped_names() -> tuple[str, ...]:
-    if find_spec("byzanz_env.agents.shipped") is None:
-        return ()
     from byzanz_env.agents.shipped import shipped_names
 
-    return tuple(shipped_names())
+    return shipped_names()
 
 
 def _budget(spec: str, search: str) -> int:
@@ -94,5 +89,5 @@ def _unknown(spec: str) -> str:
     known = names()
     near = difflib.get_close_matches(spec.partition(":")[0], [name.partition(":")[0] for name in known])
     shown = [name for name in known if name.partition(":")[0] in near]
-    hint = f"did you mean {' or '.join(shown)}?" if shown else f"known are {', '.join(known)}"
+    hint = f"did you mean {' or '.join(shown)}?" if shown else f"known are {', '.join(known)}."
     return f"there is no agent {spec!r}; {hint} A policy file ends in {POLICY_SUFFIX}."
