@@ -3,7 +3,7 @@
 A candidate plays one seat against copies of the champion, every deal in every seat: the champion itself
 would score exactly 1/n there, so nothing else has to be played for comparison. It changes a few weights at
 random, and becomes the champion when it is better beyond doubt. Candidates and deals are seeded. The data
-file is the only state, written when a number of players is done, so that tuning can be taken up again. The
+file is the only state, written at each new champion, so that tuning can be stopped and taken up again. The
 version of the heuristic rises whenever its weights change.
 
     python -m training.tune_heuristic --players 4 --candidates 300
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -128,25 +129,33 @@ def is_better(players: int, seed: int, candidate: Valuation, champion: Valuation
     return z > 2.0
 
 
-def tune(weights: np.ndarray, players: int, candidates: int, seed: int) -> tuple[np.ndarray, int]:
-    """The best weights found among so many candidates, and how many of these were taken."""
+def tune(weights: np.ndarray, players: int, candidates: int, seed: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Try so many candidates; yields the number and the weights of each that becomes the champion."""
     rng = np.random.default_rng([seed, players])
     champion = make_valuation(weights)
-    taken = 0
     step = np.zeros(NUM_WEIGHTS)
     for tried in range(1, candidates + 1):
-        step = step if step.any() else mutate(weights[players], players, rng)
+        step = step if step.any() else mutate(weights[players], players, rng)  # what helped may help again
         trial = weights.copy()
         trial[players] += step
         candidate = make_valuation(trial)
         if is_better(players, derive_seed(seed, tried, players), candidate, champion):
-            taken += 1
             weights, champion = trial, candidate
             changed = ", ".join(f"{WEIGHT_NAMES[i]} {trial[players, i]:.3f}" for i in np.flatnonzero(step))
-            print(f"{players} players, {tried} tried, {taken} taken: {changed}", flush=True)
+            print(f"{players} players, candidate {tried} of {candidates}: {changed}", flush=True)
+            yield tried, weights
         else:
             step = np.zeros(NUM_WEIGHTS)
-    return weights, taken
+
+
+def report(players: int, seed: int, weights: np.ndarray, before: Valuation) -> None:
+    """Show what the weights are worth on deals that tuning has not seen."""
+    after = make_valuation(weights)
+    for name, other in (("greedy", valuation.load_valuation("greedy")), ("the weights before", before)):
+        share, half, margin = match(players, derive_seed(seed, 2**40, players), 2_500, after, other)
+        print(
+            f"{players} players against {name}: {share:.1%} +- {half:.1%}, margin {margin:.2f}", flush=True
+        )
 
 
 def main() -> None:
@@ -157,22 +166,16 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=DATA_FILE, help="weights to start from and to write")
     arguments = parser.parse_args()
     data = json.loads(arguments.file.read_text(encoding="utf-8"))
+    history = data["tuned"]
     for players in arguments.players:
         before = make_valuation(weights_array(data["weights"]))
-        weights, taken = tune(before["weights"], players, arguments.candidates, arguments.seed)
-        data["weights"] = named_weights(weights)
-        data["tuned"].append(
-            f"{players} players, seed {arguments.seed}: {arguments.candidates} candidates, {taken} taken"
-        )
-        arguments.file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        fresh = derive_seed(arguments.seed, 2**40, players)
-        after = make_valuation(weights_array(data["weights"]))
-        for name, other in (("greedy", valuation.load_valuation("greedy")), ("the weights before", before)):
-            share, half, margin = match(players, fresh, 2_500, after, other)
-            print(
-                f"{players} players against {name}: {share:.1%} +- {half:.1%}, margin {margin:.2f}",
-                flush=True,
-            )
+        champions = tune(before["weights"], players, arguments.candidates, arguments.seed)
+        for taken, (tried, weights) in enumerate(champions, start=1):
+            note = f"{players} players, seed {arguments.seed}: {tried} candidates, {taken} taken"
+            data.update(tuned=[*history, note], weights=named_weights(weights))
+            arguments.file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        history = data["tuned"]
+        report(players, arguments.seed, weights_array(data["weights"]), before)
 
 
 if __name__ == "__main__":
