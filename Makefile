@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: help setup test lint verify bench libraries golden format clean train
+.PHONY: help setup browser test lint verify bench libraries golden format clean train
 
 help:
 	@echo "make test       set up, lint, type-check and run the tests"
@@ -28,15 +28,25 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(READY) lint
+# The tests of the web page drive Debian's chromium; without it they fail and say so.
+browser:
+	@command -v chromium > /dev/null || \
+	  { $$(test "$$(id -u)" = 0 || echo sudo) sh -c 'apt-get update && apt-get install -y --no-install-recommends chromium'; } || \
+	  echo "chromium cannot be installed here: the tests of the web page will fail"
+
+test: $(READY) browser lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m plain -n $(JOBS)
+
+train: $(READY)
+	$(BIN)/python -m training configs/quick.toml
 
 # The long checks, one command per line.
 verify: $(READY)
 	$(BIN)/python -m tests.verify --games 20000 --jobs $(JOBS)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.verify --games 400 --jobs $(JOBS)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -q -m plain
+	$(BIN)/python -m tests.training.kill_runs 100
 
 golden: $(READY)
 	$(BIN)/python -m tests.byzanz.golden

@@ -173,14 +173,23 @@ function rulesPage() {
 
 const pages = /** @type {Record<string, () => any>} */ ({ setup: () => setupPage(false), watch: () => setupPage(true), open: openPage, ladder: ladderPage, models: modelsPage, rules: rulesPage });
 
+/** @param {string} name */
+async function visit(name) {
+  main.dataset.shows = name;
+  offered ??= await ask("setup");
+  await pages[name]();
+}
+
 async function begin() {
   startTheme();
   for (const button of document.querySelectorAll("[data-page]")) {
-    button.addEventListener("click", () => Promise.resolve().then(pages[button.getAttribute("data-page") ?? "setup"]).catch(fail));
+    button.addEventListener("click", () => visit(button.getAttribute("data-page") ?? "setup").catch(fail));
   }
-  offered = await ask("setup");
+  offered ??= await ask("setup");
   if (await resume()) return;
-  if (offered.replay) openStory(await ask("preloaded"));
+  const story = offered.replay ? await ask("preloaded") : null;
+  if (main.dataset.shows) return; // somebody was quicker than the server
+  if (story) openStory(story);
   else setupPage(false);
 }
 
