@@ -15,6 +15,7 @@ EXAMPLES = """examples:
   python -m training configs/quick.toml --set seed=2 --set ppo.learning_rate=1e-3
   python -m training configs/long.toml --run runs/long --hours 2.5
   python -m training --resume runs/long --hours 2.5
+  python -m training --resume runs/long --set decisions=300_000_000
 """
 OK, FAILED, USAGE, NO_SPACE = 0, 1, 2, 3
 
@@ -35,8 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if (chosen.config is None) == (chosen.resume is None):
         parser.error("name a config file, or a run with --resume")
-    if chosen.resume and (chosen.set or chosen.run):
-        parser.error("--resume goes on with the settings of the run; --set and --run are for new runs")
+    if chosen.resume and chosen.run:
+        parser.error("--resume names the folder of the run already; --run is for new runs")
+    if chosen.resume and any(not change.startswith("decisions=") for change in chosen.set):
+        parser.error("--resume goes on with the settings of the run; only decisions=N can be changed")
     try:
         return _run(chosen)
     except (ConfigError, CheckpointError, RuntimeError, ValueError) as error:
@@ -53,6 +56,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
     if chosen.resume:
         run = Run.open(chosen.resume)
+        run.lengthen(chosen.set)
     else:
         config = load_config(chosen.config, chosen.set)
         folder = chosen.run or Path("runs") / f"{config.name}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -180,6 +180,14 @@ def load_config(path: Path | str, changes: list[str] | None = None) -> Config:
     return from_table(table)
 
 
+def changed(config: Config, changes: list[str]) -> Config:
+    """A configuration with some `key=value` changes."""
+    table = to_table(config)
+    for change in changes:
+        _apply_change(table, change)
+    return from_table(table)
+
+
 def from_table(table: dict[str, Any]) -> Config:
     """A configuration from nested tables, as TOML or JSON give them."""
     return _fill(Config, table, "")  # type: ignore[no-any-return]

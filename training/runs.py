@@ -20,7 +20,7 @@ from typing import Any
 from byzanz_env.files import write_atomically
 from byzanz_env.games.byzanz.observe import LAYOUT_HASH
 from byzanz_env.games.byzanz.rules import RULES_VERSION
-from training.config import Config, ConfigError, from_table, to_table
+from training.config import Config, ConfigError, changed, from_table, to_table
 
 PACKAGES = ("byzanz-env", "numpy", "numba", "torch", "gymnasium", "pettingzoo")
 
@@ -73,6 +73,12 @@ class Run:
 
     def close(self) -> None:
         os.close(self._lock)
+
+    def lengthen(self, changes: list[str]) -> None:
+        """Make the run longer or shorter: its schedules then lead to the new end from where it stands."""
+        if changes:
+            self.config = changed(self.config, changes)
+            _write_json(self.folder / "config.json", to_table(self.config))
 
     # --- metrics ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,165 @@
+"""Whole runs: the command line, stops, kills, damage, and two processes that want one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from byzanz_env.agents import load
+from byzanz_env.agents.policy import read_policy
+from tests.training.conftest import TINY
+from tests.training.kill_runs import run_with_kills
+from training.__main__ import main
+from training.config import to_table
+from training.runs import Run, RunError
+
+ROOT = Path(__file__).parents[2]
+
+
+def write_toml(path, table):
+    lines, sections = [], []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            sections += [
+                "",
+                f"[{key}]",
+                *(f"{name} = {json.dumps(entry)}" for name, entry in value.items()),
+            ]
+        else:
+            lines.append(f"{key} = {json.dumps(value)}")
+    path.write_text("\n".join(lines + sections) + "\n")
+    assert tomllib.loads(path.read_text()) == table
+    return path
+
+
+def test_a_run_ends_with_an_opponent_its_card_curves_and_replays(tmp_path, capsys):
+    table = {**TINY, "decisions": 3 * 16 * 32, "evaluation": {**TINY["evaluation"], "every": 512}}
+    config = write_toml(tmp_path / "tiny.toml", table)
+    assert main([str(config), "--run", str(tmp_path / "run")]) == 0
+    folder = tmp_path / "run"
+    policy = read_policy(folder / "export" / "tiny.safetensors")
+    assert policy.training["decisions"] == 3 * 512
+    assert [result["opponent"] for result in policy.evaluation["results"]] == ["random"]
+    assert load(str(folder / "export" / "tiny.safetensors")).name == "tiny"
+    card = (folder / "export" / "tiny.md").read_text()
+    assert policy.sha256 in card
+    metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [line["update"] for line in metrics] == [1, 2, 3]
+    assert (folder / "plots" / "curves.png").stat().st_size > 1000
+    assert list((folder / "tensorboard").iterdir())
+    assert len(list((folder / "replays").glob("*.jsonl"))) == 3
+    assert "3 x random" in capsys.readouterr().out
+    assert main([str(config), "--run", str(folder)]) == 1
+    assert "already holds a run" in capsys.readouterr().err
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
+    config = write_toml(tmp_path / "tiny.toml", {**TINY, "decisions": 10**9, "save_minutes": 1e-9})
+    command = [sys.executable, "-u", "-m", "training", str(config), "--run", str(tmp_path / "run")]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    while process.poll() is None and not (metrics.exists() and metrics.read_text().count("\n") >= 2):
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=240)
+    assert process.returncode == 0, output
+    assert "stopping after this update" in output
+    assert f"--resume {tmp_path / 'run'}" in output
+    assert "Traceback" not in output
+
+
+def test_hours_stop_cleanly_and_a_resumed_run_goes_on(tmp_path, capsys):
+    config = write_toml(tmp_path / "tiny.toml", TINY)
+    assert main([str(config), "--run", str(tmp_path / "run"), "--hours", "0.0000001"]) == 0
+    assert "stopped after 512 decisions" in capsys.readouterr().out
+    assert main(["--resume", str(tmp_path / "run"), "--set", "decisions=1024"]) == 0
+    assert "resumed after 512 decisions" in capsys.readouterr().out
+    assert read_policy(tmp_path / "run" / "export" / "tiny.safetensors").training["decisions"] == 1024
+    assert (tmp_path / "run" / "export" / "tiny.safetensors").exists()
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_said(tmp_path, capsys):
+    config = write_toml(tmp_path / "tiny.toml", {**TINY, "save_minutes": 1e-9})
+    assert main([str(config), "--run", str(tmp_path / "run")]) == 0
+    newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1] / "arrays.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-1])
+    capsys.readouterr()
+    assert main(["--resume", str(tmp_path / "run")]) == 0
+    assert "falling back to the one before it" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_kills_at_random_moments_lose_nothing():
+    config = {**TINY, "save_minutes": 1e-9, "decisions": 16 * 16 * 32, "workers": 2}
+    assert run_with_kills(config, kills=2, seed=1) >= 1
+
+
+def test_one_folder_one_process(tmp_path, tiny):
+    run = Run.create(tmp_path / "run", tiny())
+    with pytest.raises(RunError, match="another process is training"):
+        Run.open(tmp_path / "run")
+    run.close()
+    Run.open(tmp_path / "run").close()
+
+
+def test_a_run_of_another_version_is_refused(tmp_path, tiny):
+    Run.create(tmp_path / "run", tiny()).close()
+    versions = json.loads((tmp_path / "run" / "versions.json").read_text())
+    (tmp_path / "run" / "versions.json").write_text(json.dumps({**versions, "layout": "0" * 16}))
+    with pytest.raises(RunError, match="layout '0000000000000000', this version has"):
+        Run.open(tmp_path / "run")
+    with pytest.raises(RunError, match="holds no run"):
+        Run.open(tmp_path / "nothing")
+
+
+def test_a_config_of_another_version_is_refused(tmp_path, tiny):
+    Run.create(tmp_path / "run", tiny()).close()
+    table = {**to_table(tiny()), "old_key": 1}
+    (tmp_path / "run" / "config.json").write_text(json.dumps(table))
+    with pytest.raises(RunError, match="another version: unknown key old_key"):
+        Run.open(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["absent.toml"], 2, "cannot read absent.toml"),
+        (["--resume", "absent"], 1, "absent holds no run"),
+    ],
+)
+def test_errors_are_one_sentence(arguments, code, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == code
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert words in error
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["a.toml", "--resume", "b"], ["--resume", "b", "--set", "seed=1"]]
+)
+def test_contradicting_arguments_are_a_usage_error(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_no_space_left_has_its_own_exit_code(tmp_path, capsys, monkeypatch):
+    config = write_toml(tmp_path / "tiny.toml", TINY)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("training.checkpoint._write_and_flush", full)
+    assert main([str(config), "--run", str(tmp_path / "run")]) == 3
+    assert "No space left" in capsys.readouterr().err
