@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
 from byzanz_env.agents.shipped import card_of
+from byzanz_env.arena.ladder import BEGIN, END
 from byzanz_env.opponents import SCRIPTED, SEARCHES, shipped
 
-LADDER_FILE: Final = Path(__file__).resolve().parents[1] / "arena" / "ladder.json"
+LADDER_FILE: Final = Path(__file__).resolve().parents[1] / "arena" / "README.md"
 MAX_CARD_BYTES: Final = 100_000
 ABOUT: Final = {
     "heuristic": "Weighs every option by what it makes of its hand; sells as late as it can and knows "
@@ -22,23 +22,27 @@ ABOUT: Final = {
 
 
 def ladder() -> dict[str, Any]:
-    """Tables of titles, columns and rows, all as text."""
+    """The arena's ladder, one table for each number of players, all as text."""
     try:
-        content = json.loads(LADDER_FILE.read_text(encoding="utf-8"))
-        tables = [
-            {
-                "title": str(table["title"]),
-                "columns": [str(column) for column in table["columns"]],
-                "rows": [[str(cell) for cell in row] for row in table["rows"]],
-            }
-            for table in content["tables"]
-        ]
-        return {"note": str(content.get("note", "")), "tables": tables}
+        text = LADDER_FILE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     except OSError:
+        text = ""
+    rows: list[list[str]] = next((part["rows"] for part in markdown(text) if part["kind"] == "table"), [])
+    if len(rows) < 2:
         return {
             "note": "No results come with this version. Measure your own: byzanz eval heuristic greedy",
             "tables": [],
         }
+    tables: dict[str, list[list[str]]] = {}
+    for row in rows[1:]:
+        tables.setdefault(row[0], []).append(row[1:])
+    return {
+        "note": "Share of wins on duplicate deals, each played in every rotation of the seats; the command "
+        "beside a row plays it again.",
+        "tables": [
+            {"title": f"{n} players", "columns": rows[0][1:], "rows": found} for n, found in tables.items()
+        ],
+    }
 
 
 def model_cards() -> dict[str, Any]:

@@ -125,6 +125,15 @@ def test_verify_names_the_first_line_that_is_off(tmp_path: Path, capsys) -> None
     assert "a whole game" in said.out
 
 
+def test_replay_as_one_page(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "game.html"
+    assert main(["replay", str(KEPT), "--html", str(out)]) == 0
+    assert '"adviser":' in out.read_text()
+    assert main(["replay", str(KEPT), "--html", str(out), "--no-analysis"]) == 0
+    assert '"analysis":null' in out.read_text()
+    assert str(out) in capsys.readouterr().out
+
+
 def test_doctor(capsys) -> None:
     assert main(["doctor", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -242,6 +251,16 @@ def test_a_terminal_game_with_words(terminal: Terminal) -> None:
     assert terminal.end() == 0
     assert "The game so far is in" in terminal.text
     assert "Traceback" not in terminal.text
+
+
+def test_a_replay_is_browsed_in_the_terminal(tmp_path: Path) -> None:
+    terminal = Terminal("replay", str(KEPT), home=tmp_path)
+    for key, place in (("", "0 of"), ("\n", " of"), ("b\n", "0 of"), ("9999\n", " of")):
+        terminal.type(key)
+        terminal.wait_for(place)
+    terminal.type("q\n")
+    assert terminal.end() == 0
+    assert "The game is over" in terminal.text
 
 
 @pytest.mark.parametrize("how", ["interrupt", "end of input"])

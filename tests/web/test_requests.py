@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from byzanz_env.arena.ladder import BEGIN, END
 from byzanz_env.games.byzanz.actions import from_text
 from byzanz_env.replay import parse
+from byzanz_env.web import cards
 from byzanz_env.web.app import Server
 from byzanz_env.web.page import STATIC, bundled_modules, index_page, self_contained
 from tests.web.doors import GENEROUS, Page, table
@@ -100,9 +102,29 @@ def test_a_replay_from_the_command_line() -> None:
     assert Page().post("preloaded").status == 404
 
 
-def test_ladder_and_models(page: Page) -> None:
-    assert "note" in page.ask("ladder")
+def test_the_ladder_is_the_one_of_the_arena(page: Page, tmp_path: Path, monkeypatch) -> None:
+    table = "| players | A | B |\n|---|---|---|\n| 3 | greedy | random |\n| 4 | a | b |\n| 4 | c | d |"
+    (tmp_path / "README.md").write_text(f"# Arena\n{BEGIN}\n{table}\n{END}\n")
+    monkeypatch.setattr(cards, "LADDER_FILE", tmp_path / "README.md")
+    assert page.ask("ladder")["tables"] == [
+        {"title": "3 players", "columns": ["A", "B"], "rows": [["greedy", "random"]]},
+        {"title": "4 players", "columns": ["A", "B"], "rows": [["a", "b"], ["c", "d"]]},
+    ]
+    monkeypatch.setattr(cards, "LADDER_FILE", tmp_path / "missing.md")
+    assert page.ask("ladder")["tables"] == []
+
+
+def test_model_cards_are_shown_without_their_marks(page: Page) -> None:
     assert "heuristic" in [card["name"] for card in page.ask("models")["cards"]]
+    lines = ("---", "name: x", "---", "# A **card**", "Two", "lines.", "", "- one", "  more", "- two", "")
+    text = "\n".join((*lines, "```", "code", "```", "| a | b |", "|---|---|", "| 1 | 2 |"))
+    assert cards.markdown(text) == [
+        {"kind": "heading", "text": "A card"},
+        {"kind": "text", "text": "Two lines."},
+        {"kind": "list", "items": ["one more", "two"]},
+        {"kind": "code", "text": "code"},
+        {"kind": "table", "rows": [["a", "b"], ["1", "2"]]},
+    ]
 
 
 def nonsense(random: np.random.Generator, depth: int = 0) -> object:
