@@ -13,6 +13,7 @@ from pathlib import Path
 from byzanz_env.cli import CommandError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - asked for by --host, and only with a token
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     address = f"http://{_shown(host)}:{port}/" + (f"?token={token}" if token else "")
     print(f"Byzanz is at {address}  (Ctrl-C stops it)", flush=True)
     if host not in LOOPBACK:
+        if host in EVERYWHERE:
+            print("On other machines put the address of this one in the place of the first part.")
         print("Whoever can reach this address and knows the token can play; nothing is encrypted.")
     if not arguments.no_browser:
         threading.Timer(0.3, webbrowser.open, (address,)).start()
-    app = make_app(server, allowed_hosts(host, port))
+    app = make_app(server, allowed_hosts(host, port), port if host in EVERYWHERE else None)
     config = uvicorn.Config(
         app,  # type: ignore[arg-type]
         log_level="error",

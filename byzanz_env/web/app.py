@@ -190,8 +190,8 @@ def _player(spec: str, players: int) -> Agent:
     return _agent(spec)
 
 
-def make_app(server: Server, hosts: frozenset[str]) -> App:
-    """The ASGI application; `hosts` are the Host values it answers to, each with its port."""
+def make_app(server: Server, hosts: frozenset[str], open_port: int | None = None) -> App:
+    """The ASGI application; `hosts` and `open_port` say to which Host values it answers (guard.py)."""
     routes = [Route("/", _page(server)), Route("/static/{name}", _static)]
     posts: dict[str, Callable[[bytes], Answer]] = {
         "new": server.new,
@@ -209,7 +209,8 @@ def make_app(server: Server, hosts: frozenset[str]) -> App:
         "models": server.models,
     }
     routes += [Route(f"/api/{name}", _post(server, work), methods=["POST"]) for name, work in posts.items()]
-    return Guard(Starlette(routes=routes), hosts, server.secret, server.limits, REPLAY_PATHS)  # type: ignore[arg-type]
+    routed: Any = Starlette(routes=routes)
+    return Guard(routed, hosts, server.secret, server.limits, REPLAY_PATHS, open_port)
 
 
 def _page(server: Server) -> Callable[[Request], Response]:

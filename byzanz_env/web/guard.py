@@ -9,6 +9,7 @@ from the ASGI scope, never from a URL built of them.
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import json
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -73,6 +74,7 @@ class Guard:
     secret: str
     limits: Limits = field(default_factory=Limits)
     replay_paths: frozenset[str] = frozenset()
+    open_port: int | None = None  # when set, any IP address with this port is a Host value of ours too
     clock: Callable[[], float] = time.monotonic
     _buckets: dict[str, Bucket] = field(default_factory=dict)
 
@@ -95,13 +97,13 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise RefusedError(405, "only GET and POST are answered")
         host = _one(scope, b"host")
-        if host.lower() not in self.hosts:
+        if host.lower() not in self.hosts and not self._is_own_address(host):
             raise RefusedError(400, "this server does not answer to that host name")
         if scope["method"] != "POST":
             return
         self._count(scope)
         origin = _one(scope, b"origin", optional=True)
-        if origin and origin.lower() not in {f"http://{name}" for name in self.hosts}:
+        if origin and origin.lower() != f"http://{host.lower()}":
             raise RefusedError(403, "requests from other pages are refused")
         if _one(scope, b"sec-fetch-site", optional=True) not in ("", "same-origin", "none"):
             raise RefusedError(403, "requests from other pages are refused")
@@ -111,6 +113,17 @@ class Guard:
             raise RefusedError(403, "the page is out of date; load it again")
         if _one(scope, b"content-type", optional=True).split(";")[0].strip().lower() != "application/json":
             raise RefusedError(415, "requests must be application/json")
+
+    def _is_own_address(self, host: str) -> bool:
+        """A server for every address of the machine cannot know them all; a name is never one of them."""
+        if self.open_port is None or not host.endswith(f":{self.open_port}"):
+            return False
+        address = host.removesuffix(f":{self.open_port}")
+        try:
+            ipaddress.ip_address(address[1:-1] if address.startswith("[") else address)
+        except ValueError:
+            return False
+        return True
 
     def _count(self, scope: Scope) -> None:
         client = (scope.get("client") or ("", 0))[0]

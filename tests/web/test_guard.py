@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from byzanz_env.web.app import Server
+from byzanz_env.web.app import Server, make_app
 from byzanz_env.web.guard import Limits
-from tests.web.doors import LEFT_OUT, Page
+from tests.web.doors import LEFT_OUT, Client, Page
 
 FOREIGN_HOSTS = (
     *("", "evil.example", "127.0.0.1", "127.0.0.1:8001", "localhost", "127.0.0.1:8000.evil.example"),
@@ -139,6 +139,26 @@ def test_too_many_games_and_idle_ones() -> None:
     page.ask("state", {"game": games[0]})
     page.ask("leave", {"game": games[0]})
     assert page.post("state", {"game": games[0]}).status == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("192.168.1.5:8000", 200),
+        ("[fe80::1]:8000", 200),
+        ("192.168.1.5:8001", 400),
+        ("192.168.1.5", 400),
+        ("evil.example:8000", 400),
+        ("192.168.1.5.evil.example:8000", 400),
+    ],
+)
+def test_a_server_for_all_addresses_answers_to_addresses_only(host: str, status: int) -> None:
+    page = Page(Server(token="a-long-enough-token"))
+    client = Client(make_app(page.server, frozenset(), 8000))
+    headers = page.headers | {"host": host, "origin": f"http://{host}"}
+    assert client.request("POST", "/api/ladder", b"{}", headers).status == status
+    headers["origin"] = "http://192.168.1.6:8000"
+    assert client.request("POST", "/api/ladder", b"{}", headers).status in (400, 403)
 
 
 def test_with_a_token_the_page_needs_it() -> None:

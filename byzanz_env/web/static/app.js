@@ -13,6 +13,7 @@ let running = null;
 /** @param {string} name @param {...any} content */
 function show(name, ...content) {
   for (const button of document.querySelectorAll("[data-page]")) button.toggleAttribute("data-current", button.getAttribute("data-page") === name);
+  document.querySelector('[data-page="game"]')?.toggleAttribute("hidden", !running || name === "play");
   main.dataset.shows = name;
   refill(main, ...content);
 }
@@ -103,8 +104,8 @@ async function resume() {
 async function finish(game) {
   try {
     const story = await ask("finish", { game });
-    const page = storyPage(story, { at: story.frames.length, analyze: () => ask("analyze", { game }) });
-    show("story", page);
+    running = null;
+    show("story", storyPage(story, { at: story.frames.length, analyze: () => ask("analyze", { game }) }));
   } catch (problem) {
     fail(problem);
   }
@@ -171,7 +172,7 @@ function rulesPage() {
   show("rules", h("section", { class: "panel wide" }, h("h2", {}, "Byzanz in short"), h("dl", {}, lines.map(([title, text]) => [h("dt", {}, title), h("dd", {}, text)]))));
 }
 
-const pages = /** @type {Record<string, () => any>} */ ({ setup: () => setupPage(false), watch: () => setupPage(true), open: openPage, ladder: ladderPage, models: modelsPage, rules: rulesPage });
+const pages = /** @type {Record<string, () => any>} */ ({ game: resume, setup: () => setupPage(false), watch: () => setupPage(true), open: openPage, ladder: ladderPage, models: modelsPage, rules: rulesPage });
 
 /** @param {string} name */
 async function visit(name) {
