@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from byzanz_env.decisions import Decisions
+from byzanz_env.games.byzanz import search, tree
 from byzanz_env.games.byzanz.bots import SHEET
-from byzanz_env.games.byzanz.search import DESK, EVIDENCE, monte_carlo_rows
-from byzanz_env.games.byzanz.tree import tree_search_rows
 from byzanz_env.games.byzanz.valuation import load_valuation
 
 PRIOR = "heuristic"
+METHODS = {
+    "montecarlo": (search.monte_carlo_rows, search.EVIDENCE),
+    "ismcts": (tree.tree_search_rows, tree.EVIDENCE),
+}
 
 
 class SearchAgent:
@@ -18,14 +21,21 @@ class SearchAgent:
 
     def __init__(self, method: str, budget: int) -> None:
         self.name = f"{method}:{budget}"
-        self._method = method
+        self._search, self._evidence = METHODS[method]
         self._budget = budget
         self._valuation = load_valuation(PRIOR)
 
     def act(self, decisions: Decisions) -> np.ndarray:
         actions = np.empty(len(decisions), dtype=np.int64)
-        games, seeds = decisions.redealt(), decisions.seeds()
-        search = tree_search_rows if self._method == "ismcts" else monte_carlo_rows
-        desks, sheets = np.zeros(2, dtype=DESK), np.zeros(1, dtype=SHEET)
-        search(games, seeds, self._budget, self._valuation, EVIDENCE, desks, sheets, actions)
+        desks, sheets = np.zeros(2, dtype=search.DESK), np.zeros(1, dtype=SHEET)
+        self._search(
+            decisions.redealt(),
+            decisions.seeds(),
+            self._budget,
+            self._valuation,
+            self._evidence,
+            desks,
+            sheets,
+            actions,
+        )
         return actions

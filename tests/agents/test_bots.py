@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from importlib import resources
 from itertools import combinations
 
 import numpy as np
@@ -246,6 +248,30 @@ def win_share(challenger: str, others: str, players: int, deals: int) -> float:
 def test_each_bot_clearly_beats_the_one_before(players: int) -> None:
     assert win_share("greedy", "random", players, 40) > 0.9
     assert win_share("heuristic", "greedy", players, 60) > 0.5
+
+
+def signature(name: str) -> int:
+    """A number that stands for how a bot plays: the scores of some games against itself."""
+    total = 0
+    for players in (3, 4, 5, 6):
+        for seed in range(10):
+            game = Played(players, seed=seed)
+            desks, sheets = np.zeros(1, dtype=DESK), np.zeros(1, dtype=bots.SHEET)
+            _play_out(game.games, valuation.load_valuation(name), desks, sheets)
+            for points in game.points:
+                total = (total * 1_000_003 + points) % (2**61 - 1)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "number"),
+    [("greedy", 1, 1_997_353_036_231_354_033), ("heuristic", 1, 949_549_741_374_592_070)],
+)
+def test_a_bot_that_plays_differently_needs_a_new_version(name: str, version: int, number: int) -> None:
+    """Results are compared over time, so the baselines are frozen: raise the version in the data file."""
+    source = resources.files(valuation.__package__ or "").joinpath(f"{name}_weights.json")
+    assert json.loads(source.read_text(encoding="utf-8"))["version"] == version
+    assert signature(name) == number
 
 
 def test_kinds_fit_the_codes() -> None:

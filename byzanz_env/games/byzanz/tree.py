@@ -35,8 +35,9 @@ from byzanz_env.games.byzanz.valuation import Valuation
 NONE = -1
 EDGES_PER_ITERATION = 8  # room in the tree; when it is full, iterations only play out
 MAX_DEPTH = 64
-PRIOR_SHARE = 0.7  # of the prior that the scripted policy's action gets, the others share the rest
+PRIOR_SHARE = 0.9  # of the prior that the scripted policy's action gets, the others share the rest
 EXPLORATION = 0.7
+EVIDENCE = 1.5  # standard errors by which another action must be better than the prior's
 FIRST_LOOK = 0.1  # how much less than the best known an action is thought to be worth at first
 
 EDGE = np.dtype(
