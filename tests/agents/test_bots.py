@@ -128,6 +128,7 @@ def _plan(sheets: np.ndarray, need: int, first: int) -> None:
     bots.plan_payment(need, first, sheets[0])
 
 
+@pytest.mark.plain
 def test_3_5_a_payment_is_the_cheapest_that_is_enough() -> None:
     rng = np.random.default_rng(8)
     sheets = np.zeros(1, dtype=bots.SHEET)
@@ -274,6 +275,7 @@ def test_a_bot_that_plays_differently_needs_a_new_version(name: str, version: in
     assert signature(name) == number
 
 
+@pytest.mark.plain
 def test_kinds_fit_the_codes() -> None:
     """A code tells every holding of a type apart."""
     assert NUM_KINDS == 4 * valuation.NUM_TYPES + 1

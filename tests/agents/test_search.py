@@ -108,6 +108,7 @@ def weighed(values: np.ndarray, budget: int = 10**6) -> np.ndarray:
     return desks
 
 
+@pytest.mark.plain
 def test_differences_to_the_prior_are_paired() -> None:
     rng = np.random.default_rng(2)
     luck = rng.normal(size=(50, 1)) * 10
@@ -119,6 +120,7 @@ def test_differences_to_the_prior_are_paired() -> None:
     assert _verdict(desks, 2.0) == 1
 
 
+@pytest.mark.plain
 def test_the_prior_is_left_only_on_evidence() -> None:
     noisy = np.zeros((20, 2))
     noisy[::2, 1], noisy[1::2, 1] = 1.0, -0.8  # better by 0.1, with an error of 0.2
@@ -127,6 +129,7 @@ def test_the_prior_is_left_only_on_evidence() -> None:
     assert _verdict(weighed(np.zeros((20, 3))), 0.0) == 0
 
 
+@pytest.mark.plain
 def test_the_weaker_half_is_dropped_and_the_prior_stays() -> None:
     values = np.tile([0.0, 5.0, 4.0, 3.0, 2.0, 1.0, -1.0, -2.0, -3.0], (20, 1))
     desks = weighed(values, budget=9 * 20)
