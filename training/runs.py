@@ -54,22 +54,7 @@ class Run:
     @classmethod
     def open(cls, folder: Path) -> Run:
         """Open the folder of a run that was begun before."""
-        try:
-            table = json.loads((folder / "config.json").read_bytes())
-            made_by = json.loads((folder / "versions.json").read_bytes())
-        except (OSError, ValueError):
-            raise RunError(f"{folder} holds no run: config.json or versions.json cannot be read") from None
-        for key, ours in (("rules", RULES_VERSION), ("layout", LAYOUT_HASH)):
-            if made_by.get(key) != ours:
-                raise RunError(
-                    f"{folder} was made with {key} {made_by.get(key)!r}, this version has {ours!r}: "
-                    "go on with the version that made it, or start a new run"
-                )
-        try:
-            config = from_table(table)
-        except ConfigError as error:
-            raise RunError(f"{folder / 'config.json'} is of another version: {error}") from None
-        return cls(folder, config)
+        return cls(folder, read_config(folder))
 
     def close(self) -> None:
         os.close(self._lock)
@@ -107,6 +92,25 @@ class Run:
                 kept = [line for line in self.lines(name) if line["update"] <= updates]
                 text = "".join(json.dumps(line) + "\n" for line in kept)
                 write_atomically(path, text.encode())
+
+
+def read_config(folder: Path) -> Config:
+    """The configuration of a run that this version can go on with."""
+    try:
+        table = json.loads((folder / "config.json").read_bytes())
+        made_by = json.loads((folder / "versions.json").read_bytes())
+    except (OSError, ValueError):
+        raise RunError(f"{folder} holds no run: config.json or versions.json cannot be read") from None
+    for key, ours in (("rules", RULES_VERSION), ("layout", LAYOUT_HASH)):
+        if made_by.get(key) != ours:
+            raise RunError(
+                f"{folder} was made with {key} {made_by.get(key)!r}, this version has {ours!r}: "
+                "go on with the version that made it, or start a new run"
+            )
+    try:
+        return from_table(table)
+    except ConfigError as error:
+        raise RunError(f"{folder / 'config.json'} is of another version: {error}") from None
 
 
 def _lock(folder: Path) -> int:

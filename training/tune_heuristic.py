@@ -22,7 +22,8 @@ import numpy as np
 from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
 from byzanz_env.games.byzanz import valuation
-from byzanz_env.games.byzanz.bots import SHEET, choose_scripted
+from byzanz_env.games.byzanz.bidding import SHEET
+from byzanz_env.games.byzanz.bots import choose_scripted
 from byzanz_env.games.byzanz.engine import STATE, deal, legal_mask, step, win_shares
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE, encode
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS, OVER

@@ -32,7 +32,7 @@ def load(spec: str) -> Agent:
     if plus and search.partition(":")[0] == POLICY_SEARCH:
         from byzanz_env.agents.policy_search import PolicySearchAgent
 
-        return PolicySearchAgent(_policy(base), _budget(spec, search), name=spec)
+        return PolicySearchAgent(_policy(base), _budget(spec, search))
     if spec.endswith(POLICY_SUFFIX) or spec in _shipped_names():
         return _policy(spec)
     if spec in SCRIPTED:

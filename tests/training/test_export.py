@@ -1,0 +1,87 @@
+"""What leaves training: ONNX, cards, and the measure of exploitability."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
+from training import best_response, onnx, snapshot
+from training.display import Display
+from training.learner import Learner
+from training.runs import Run
+from training.train import Training
+
+
+@pytest.fixture
+def policy_path(tiny, tmp_path):
+    learner = Learner(tiny())
+    learner.update()
+    learner.close()
+    path = tmp_path / "p.safetensors"
+    save_policy(path, PolicyFile("p", learner.architecture, learner.network.to_tensors()))
+    return path
+
+
+def test_onnx_gives_the_same_numbers(policy_path, tmp_path, capsys):
+    assert onnx.main([str(policy_path), str(tmp_path / "p.onnx")]) == 0
+    assert "largest difference" in capsys.readouterr().out
+    assert (tmp_path / "p.onnx").stat().st_size > 1000
+
+
+def test_onnx_of_a_changed_network_is_noticed(policy_path):
+    policy = read_policy(policy_path)
+    tensors = {name: tensor.copy() for name, tensor in policy.tensors.items()}
+    tensors["policy.bias"] += 1
+    changed = PolicyFile("q", policy.architecture, tensors)
+    assert onnx.largest_difference(policy, onnx.to_onnx(changed)) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(best_response, "_measure_speed", lambda *_: 100.0)
+    monkeypatch.setattr(best_response, "HIDDEN", (32,))
+    small = best_response._settings
+
+    def settings(*arguments):
+        table = small(*arguments)
+        table.update({"precision": "fp32", "game": {**table["game"], "tables": 16}})
+        table["ppo"].update({"steps": 32, "minibatch": 128})
+        return table
+
+    monkeypatch.setattr(best_response, "_settings", settings)
+    arguments = [str(policy_path), "--minutes", "0.3", "--deals", "3", "--choose-deals", "2"]
+    outputs = ["--json", str(tmp_path / "r.json"), "--export", str(tmp_path / "c.safetensors")]
+    assert best_response.main([*arguments, *outputs, "--power-check"]) == 0
+    first, second = json.loads((tmp_path / "r.json").read_text())
+    assert (first["start"], second["start"]) == ("the target's weights", "scratch")
+    assert second["target"] == "heuristic"
+    assert first["above_fair"] == pytest.approx(first["share"] - 0.25, abs=1e-4)
+    challenger = read_policy(tmp_path / "c.safetensors")
+    assert not np.array_equal(
+        challenger.tensors["policy.bias"], read_policy(policy_path).tensors["policy.bias"]
+    )
+    assert "power check" in capsys.readouterr().out
+
+
+def test_an_unknown_target_is_an_error_of_one_sentence(capsys):
+    assert best_response.main(["heuristik"]) == 2
+    assert "heuristic" in capsys.readouterr().err
+
+
+def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):
+    run = Run.create(tmp_path / "run", tiny())
+    assert snapshot.main([str(tmp_path / "run"), str(tmp_path / "s.safetensors")]) == 1
+    assert "no checkpoint yet" in capsys.readouterr().err
+    training = Training(run, Display())
+    training.learner.update()
+    training.save()
+    expected = training.learner.network.to_tensors()
+    training.learner.close()
+    run.close()
+    assert snapshot.main([str(tmp_path / "run"), str(tmp_path / "s.safetensors")]) == 0
+    policy = read_policy(tmp_path / "s.safetensors")
+    assert policy.training["decisions"] == 512
+    for name, tensor in expected.items():
+        np.testing.assert_allclose(policy.tensors[name], tensor, rtol=1e-6)

@@ -1,0 +1,197 @@
+"""How exploitable is an opponent? Train a challenger against frozen copies of it and see how far it gets.
+
+`python -m training.best_response FILE --minutes 60` prints the challenger's win share above fair: a lower
+bound, because a longer or better training could find more. With `--power-check` the same training is also
+turned on the scripted `heuristic`; if it does not get far there, the first number says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from byzanz_env.agents import load
+from byzanz_env.agents.network import Architecture
+from byzanz_env.agents.policy import PolicyAgent, PolicyFile, save_policy
+from byzanz_env.decisions import Agent
+from byzanz_env.files import write_atomically
+from training.config import Config, from_table
+from training.evaluate import CHOOSE_SEED, REPORT_SEED, WinShare, win_share
+from training.learner import Learner
+
+CHECKPOINTS = 5
+WARM_UP_UPDATES = 3
+POWER_TARGET = "heuristic"
+POWER_SHARE = 0.65  # what the challenger must reach against the heuristic in games of four
+HIDDEN = (256, 256)
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a challenger achieved against copies of `target`."""
+
+    target: str
+    start: str
+    minutes: float
+    decisions: int
+    result: WinShare
+
+    @property
+    def above_fair(self) -> float:
+        return self.result.share - 1 / self.result.players
+
+    def table(self) -> dict[str, Any]:
+        return {
+            "target": self.target,
+            "start": self.start,
+            "minutes": round(self.minutes, 2),
+            "decisions": self.decisions,
+            "above_fair": round(self.above_fair, 5),
+            **self.result.table(),
+        }
+
+
+def challenge(
+    target: str,
+    minutes: float,
+    players: int,
+    seed: int,
+    choose_deals: int,
+    report_deals: int,
+    scratch: bool,
+) -> tuple[Response, Mapping[str, np.ndarray]]:
+    """Train against copies of `target`; choose among checkpoints on some deals, report on others."""
+    opponent = load(target)
+    start = "" if scratch else _same_network(opponent)
+    settings = _settings(opponent.name, start, players, seed)
+    speed = _measure_speed(settings, opponent, start)
+    decisions = max(1, int(speed * minutes * 60))
+    config = from_table({**settings, "decisions": decisions})
+    learner = _learner(config, opponent, start)
+    best: tuple[float, Mapping[str, np.ndarray]] = (-1.0, {})
+    begun = time.monotonic()
+    for part in range(1, CHECKPOINTS + 1):
+        while learner.updates < config.updates * part // CHECKPOINTS:
+            learner.update()
+        tensors = learner.network.to_tensors()
+        share = win_share(_player(learner, tensors), opponent, players, choose_deals, CHOOSE_SEED).share
+        print(f"after {learner.trained:,} decisions: {share:.1%} of the wins", flush=True)
+        if share > best[0]:
+            best = (share, tensors)
+    spent = (time.monotonic() - begun) / 60
+    learner.close()
+    result = win_share(_player(learner, best[1]), opponent, players, report_deals, REPORT_SEED)
+    origin = "the target's weights" if start else "scratch"
+    return Response(target, origin, spent, learner.trained, result), best[1]
+
+
+def _settings(name: str, start: str, players: int, seed: int) -> dict[str, Any]:
+    return {
+        "name": f"against-{Path(name).name}",
+        "seed": seed,
+        "game": {f"share_{n}": float(n == players) for n in (3, 4, 5, 6)},
+        "net": {"hidden": list(HIDDEN)},
+        "ppo": {"learning_rate": 4e-4 if start else 1e-3, "learning_rate_end": 5e-5, "entropy": 0.01},
+        "pool": {"only": True, "agents": ["random"]},  # replaced by the target itself below
+        "evaluation": {"players": players},
+    }
+
+
+def _learner(config: Config, opponent: Agent, start: str) -> Learner:
+    learner = Learner(config)
+    learner.pool.agents = [opponent]
+    learner.pool.replace([])
+    if start and isinstance(opponent, PolicyAgent):
+        learner.network.load_tensors(opponent.policy.tensors)
+    return learner
+
+
+def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: str) -> float:
+    """Decisions per second, so that the schedules fit the time."""
+    learner = _learner(from_table(dict(settings)), opponent, start)
+    learner.update()
+    begun = time.monotonic()
+    for _ in range(WARM_UP_UPDATES):
+        learner.update()
+    speed = WARM_UP_UPDATES * learner.config.batch / (time.monotonic() - begun)
+    learner.close()
+    return speed
+
+
+def _same_network(opponent: Agent) -> str:
+    """The target's name if a challenger can start from its weights."""
+    if isinstance(opponent, PolicyAgent):
+        shape = opponent.policy.architecture
+        if shape.canonical and shape.outcome and shape.activation == "relu" and shape.hidden == HIDDEN:
+            return opponent.name
+    return ""
+
+
+def _player(learner: Learner, tensors: Mapping[str, np.ndarray]) -> PolicyAgent:
+    return PolicyAgent(PolicyFile("challenger", learner.architecture, tensors))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m training.best_response", description=__doc__)
+    parser.add_argument("target", help="a policy file or an agent by name")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of training (default 60)")
+    parser.add_argument("--players", type=int, default=4, choices=(3, 4, 5, 6))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--deals", type=int, default=2500, help="of the report (default 2500)")
+    parser.add_argument("--choose-deals", type=int, default=500, help="to choose the checkpoint on")
+    parser.add_argument(
+        "--from-scratch", action="store_true", help="do not start from the target's weights"
+    )
+    parser.add_argument("--power-check", action="store_true", help=f"also challenge {POWER_TARGET}")
+    parser.add_argument("--json", type=Path, help="write the results here")
+    parser.add_argument("--export", type=Path, help="write the challenger as a policy file here")
+    chosen = parser.parse_args(arguments)
+    targets = [chosen.target, *([POWER_TARGET] if chosen.power_check else [])]
+    tables = []
+    try:
+        for target in targets:
+            response, tensors = challenge(
+                target,
+                chosen.minutes,
+                chosen.players,
+                chosen.seed,
+                chosen.choose_deals,
+                chosen.deals,
+                chosen.from_scratch,
+            )
+            tables.append(response.table())
+            _report(response, is_power_check=target != chosen.target)
+            if chosen.export and target == chosen.target:
+                policy = PolicyFile("challenger", Architecture(HIDDEN), tensors, (chosen.players,))
+                save_policy(chosen.export, policy)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if chosen.json:
+        write_atomically(chosen.json, (json.dumps(tables, indent=2) + "\n").encode())
+    return 0
+
+
+def _report(response: Response, is_power_check: bool) -> None:
+    result = response.result
+    print(
+        f"best response to {response.target} after {response.minutes:.0f} minutes "
+        f"({response.decisions:,} decisions, from {response.start}): wins {result.share:.1%} "
+        f"±{result.half_width:.1%} of games with {result.players} players, "
+        f"{response.above_fair:+.1%} against an even share"
+    )
+    if is_power_check and result.players == 4:
+        verdict = "holds" if result.share >= POWER_SHARE else "FAILS: the number above says little"
+        print(f"power check ({POWER_SHARE:.0%} against {POWER_TARGET}): {verdict}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

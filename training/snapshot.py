@@ -1,0 +1,53 @@
+"""The policy of a run that is not finished: `python -m training.snapshot RUN OUT.safetensors`.
+
+Takes the weights of the newest whole checkpoint, for a look in the arena or as `net.start_from` of another
+run. No evaluation is made; a finished run exports its opponent by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from byzanz_env.agents.network import Architecture
+from byzanz_env.agents.policy import PolicyFile, save_policy
+from training.checkpoint import load_newest
+from training.network import input_scale
+from training.runs import read_config
+
+
+def snapshot(folder: Path, out: Path) -> int:
+    """Write the newest weights of a run; return the decisions it was trained on."""
+    config = read_config(folder)
+    found = load_newest(folder / "checkpoints")
+    if found is None:
+        raise ValueError(f"{folder} has no checkpoint yet")
+    arrays, table, _ = found
+    tensors = {name[len("weights.") :]: a for name, a in arrays.items() if name.startswith("weights.")}
+    tensors["hidden.0.weight"] = tensors["hidden.0.weight"] * np.asarray(input_scale())
+    trained = int(table["updates"]) * config.batch
+    players = tuple(config.game.shares)
+    shape = Architecture(hidden=config.net.hidden)
+    save_policy(out, PolicyFile(out.stem, shape, tensors, players, {"decisions": trained}))
+    return trained
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m training.snapshot", description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("out", type=Path)
+    chosen = parser.parse_args(arguments)
+    try:
+        trained = snapshot(chosen.run, chosen.out)
+    except (ValueError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"{chosen.out} written: the policy after {trained:,} decisions")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
