@@ -15,10 +15,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
-QUICK = [
-    "--set", "decisions=4096", "--set", "game.tables=32", "--set", "ppo.steps=32", "--set", "ppo.minibatch=512",
-    "--set", "evaluation.deals=2", "--set", "evaluation.final_deals=2", "--set", "net.hidden=[16]",
-]  # fmt: skip
+SMALL = (
+    "decisions=4096 game.tables=32 ppo.steps=32 ppo.minibatch=512 net.hidden=[16] evaluation.deals=2 "
+    "evaluation.final_deals=2"
+)
+QUICK = [word for change in SMALL.split() for word in ("--set", change)]
+RESPONSE = "python -m training.best_response checkpoints/strong.safetensors --minutes 60 --power-check"
+MATCH = "byzanz eval runs/NAME/export/quick.safetensors heuristic --mirror --html report.html"
 
 
 def blocks(language):
@@ -104,11 +107,9 @@ WAYS = {
     "python -m training configs/quick.toml": quick_training,
     "python -m training configs/standard.toml --hours 1": quick_training,
     "python -m training --resume runs/NAME": as_written,
-    "python -m training.best_response checkpoints/strong.safetensors --minutes 60 --power-check": small_challenge,
+    RESPONSE: small_challenge,
     "byzanz eval heuristic greedy --players 4 --deals 100": as_written,
-    "byzanz eval runs/NAME/export/quick.safetensors heuristic --mirror --html report.html": lambda folder, c: (
-        run(folder, f"{c} --deals 4")
-    ),
+    MATCH: lambda folder, command: run(folder, f"{command} --deals 4"),
     "byzanz verify checkpoints/strong.safetensors game.jsonl": as_written,
 }
 
