@@ -167,6 +167,8 @@ def test_a_hint(open_page, house: House) -> None:
     expect(page.locator(".choices li")).not_to_have_count(0)
     expect(page.locator(".advice-box")).to_contain_text("Chances to win: You")
     expect(page.locator(".chance")).to_have_count(3)
+    page.locator(".choices .chip").first.click()
+    expect(page.locator('.hinted, .hand [aria-pressed="true"]')).not_to_have_count(0)
 
 
 def test_watch_analyse_and_go_back_and_forth(open_page) -> None:

@@ -1,5 +1,6 @@
 /** The page: new game, watch, replay, ladder, opponents, rules. */
 import { ask } from "./api.js";
+import { card } from "./art.js";
 import { announce, h, refill, startTheme } from "./dom.js";
 import { PACES, playPage } from "./play.js";
 import { storyPage } from "./story.js";
@@ -63,6 +64,7 @@ function setupPage(watching) {
   }
   seats();
   show(watching ? "watch" : "setup", h("section", { class: "panel setup" },
+    h("div", { class: "row fan", "aria-hidden": "true" }, [2, 5, 11, 13, 16, 22, 24].map((kind) => card(kind))),
     h("h2", {}, watching ? "Watch opponents play" : "A new game"),
     h("p", { class: "dim" }, watching ? "All hands are face up; you can go back and forth." : "Win bundles of goods in auctions, take your pick of the market, and sell sets of three."),
     h("form", { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); start(); } },
@@ -145,7 +147,7 @@ async function ladderPage() {
 async function modelsPage() {
   const models = await ask("models");
   show("models", h("section", { class: "panel wide" }, h("h2", {}, "Opponents"),
-    models.cards.map((/** @type {any} */ card) => h("article", { class: "model" }, h("h3", {}, card.name), card.paragraphs.map((/** @type {any} */ part) => paragraph(part))))));
+    models.cards.map((/** @type {any} */ model) => h("article", { class: "model" }, h("h3", {}, model.name), model.paragraphs.map((/** @type {any} */ part) => paragraph(part))))));
 }
 
 /** @param {{kind: string, text?: string, items?: string[], rows?: string[][]}} part */

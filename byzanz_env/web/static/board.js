@@ -82,6 +82,7 @@ function offer(view, options) {
 /** @param {View} view */
 function restText(view) {
   if (view.phase === "pick") return "The market is open: from the lowest bidder card to the highest.";
+  if (view.phase === "trim") return "A hand is too full: down to seven cards by selling or discarding.";
   if (view.phase === "final") return "Everybody sells once more.";
   if (view.phase === "over") return "The game is over.";
   return "";

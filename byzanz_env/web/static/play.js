@@ -123,8 +123,13 @@ export function playPage(state, options) {
       can("discard").length ? tool("discard", "Discard", "D", Boolean(discard), () => send({ action: discard.index }), () => "Choose exactly one card to discard.") : null,
       can("sell").length ? tool("sell", set ? `Sell for ${set.profit}` : "Sell", "S", Boolean(set), () => send({ action: set.index }), () => "Choose three cards of one type; merchants stand in for missing ones.") : null,
       kinds.length ? tool("clear", "Clear", "Esc", true, () => { chosen = new Set(); message = ""; draw(); }, () => "") : null,
-      can("sell").length ? h("div", { class: "sets", role: "group", "aria-label": "Sets you can sell" }, can("sell").slice(0, 12).map((/** @type {any} */ action) =>
+      can("sell").length ? h("div", { class: "sets", role: "group", "aria-label": "Sets you can sell" }, bestSets().slice(0, 12).map((/** @type {any} */ action) =>
         h("button", { type: "button", class: "chip", "data-key": `set-${action.index}`, title: "choose these three cards", onclick: () => choose(action.cards) }, `${action.text.replace("sell ", "")} → ${action.profit}`))) : null);
+  }
+  /** Sets by profit, those with fewer merchants first. */
+  function bestSets() {
+    const merchants = (/** @type {any} */ action) => action.cards.filter((/** @type {number} */ kind) => kind === MERCHANT).length;
+    return can("sell").sort((/** @type {any} */ a, /** @type {any} */ b) => b.profit - a.profit || merchants(a) - merchants(b));
   }
   /** @param {string} id @param {string} label @param {string} key @param {boolean} ready @param {() => void} work @param {() => string} why */
   function tool(id, label, key, ready, work, why) {
@@ -235,8 +240,16 @@ export function playPage(state, options) {
     else {
       const action = legal.find((/** @type {any} */ held) => held.index === one.path[0]);
       if (action && (action.verb === "sell" || action.verb === "discard")) choose(action.cards);
-      else complain(`To do this: ${one.text}.`);
+      else point(action);
     }
+  }
+  /** Show where a hint can be carried out. @param {any} action */
+  function point(action) {
+    const place = { pass: "#do-pass", give: `.offer button[data-kind="${action?.cards[0]}"]`, take: `[data-key="take-${action?.good}"]` }[/** @type {"pass"} */ (action?.verb)];
+    const button = place ? page.querySelector(place) : null;
+    if (!(button instanceof HTMLElement)) return;
+    button.classList.add("hinted");
+    button.focus();
   }
   /** @param {KeyboardEvent} event */
   function keys(event) {
