@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -273,3 +274,25 @@ def test_ctrl_c_and_ctrl_d_end_cleanly(terminal: Terminal, how: str) -> None:
     assert terminal.end() == 0
     assert "The game so far is in" in terminal.text
     assert "Traceback" not in terminal.text
+
+
+def test_web_serves_this_machine_until_ctrl_c() -> None:
+    """The address is printed once the server is ready; only loopback is listened on."""
+    process = subprocess.Popen(
+        [*PROGRAM, "web", "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.match(r"Byzanz is at http://127\.0\.0\.1:(\d+)/ ", line)
+        assert found, line
+        with urlopen(f"http://127.0.0.1:{found[1]}/", timeout=LONG) as answer:
+            assert "<title>Byzanz</title>" in answer.read().decode()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=LONG)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    assert "Stopped." in out
+    assert "Traceback" not in err
