@@ -88,6 +88,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen()  # whoever is quicker than the server waits in line
     except (OSError, OverflowError) as problem:
         listener.close()
         reason = problem.strerror if isinstance(problem, OSError) else "not a port"
