@@ -6,7 +6,8 @@ import numpy as np
 
 from byzanz_env._jit import njit
 from byzanz_env.decisions import Decisions
-from byzanz_env.games.byzanz.bots import SHEET, choose_random, choose_scripted
+from byzanz_env.games.byzanz.bidding import SHEET
+from byzanz_env.games.byzanz.bots import choose_random, choose_scripted
 from byzanz_env.games.byzanz.valuation import Valuation, load_valuation
 
 

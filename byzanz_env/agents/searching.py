@@ -6,7 +6,7 @@ import numpy as np
 
 from byzanz_env.decisions import Decisions
 from byzanz_env.games.byzanz import search, tree
-from byzanz_env.games.byzanz.bots import SHEET
+from byzanz_env.games.byzanz.bidding import SHEET
 from byzanz_env.games.byzanz.valuation import load_valuation
 
 PRIOR = "heuristic"

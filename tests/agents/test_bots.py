@@ -14,7 +14,7 @@ from byzanz_env._jit import njit
 from byzanz_env.agents import load, names
 from byzanz_env.arena.match import Match
 from byzanz_env.arena.tournament import run
-from byzanz_env.games.byzanz import bots, valuation
+from byzanz_env.games.byzanz import bidding, valuation
 from byzanz_env.games.byzanz.actions import from_text
 from byzanz_env.games.byzanz.engine import STATE
 from byzanz_env.games.byzanz.rules import (
@@ -125,13 +125,13 @@ def test_greedy_sells_at_once_and_the_heuristic_waits() -> None:
 
 @njit
 def _plan(sheets: np.ndarray, need: int, first: int) -> None:
-    bots.plan_payment(need, first, sheets[0])
+    bidding.plan_payment(need, first, sheets[0])
 
 
 @pytest.mark.plain
 def test_3_5_a_payment_is_the_cheapest_that_is_enough() -> None:
     rng = np.random.default_rng(8)
-    sheets = np.zeros(1, dtype=bots.SHEET)
+    sheets = np.zeros(1, dtype=bidding.SHEET)
     for _ in range(200):
         hand = rng.choice(NUM_GOODS, size=HAND_LIMIT)
         costs = rng.uniform(0.0, 4, size=NUM_GOODS)
@@ -170,7 +170,7 @@ def test_9_2_a_raise_laid_card_by_card_is_the_one_planned(name: str, players: in
     for seed in range(3):
         game = Played(players, seed=seed)
         planned = game.copy()
-        desks, sheets = np.zeros(1, dtype=DESK), np.zeros(1, dtype=bots.SHEET)
+        desks, sheets = np.zeros(1, dtype=DESK), np.zeros(1, dtype=bidding.SHEET)
         _play_out(planned.games, valuation.load_valuation(name), desks, sheets)
         game.play_on(lambda played: answer(agent, played), lambda played: False)
         assert game.games.tobytes() == planned.games.tobytes()
@@ -257,7 +257,7 @@ def signature(name: str) -> int:
     for players in (3, 4, 5, 6):
         for seed in range(10):
             game = Played(players, seed=seed)
-            desks, sheets = np.zeros(1, dtype=DESK), np.zeros(1, dtype=bots.SHEET)
+            desks, sheets = np.zeros(1, dtype=DESK), np.zeros(1, dtype=bidding.SHEET)
             _play_out(game.games, valuation.load_valuation(name), desks, sheets)
             for points in game.points:
                 total = (total * 1_000_003 + points) % (2**61 - 1)

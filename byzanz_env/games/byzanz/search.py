@@ -17,7 +17,8 @@ import numpy as np
 
 from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
-from byzanz_env.games.byzanz.bots import Sheet, best_sale, choose_scripted, stage_of
+from byzanz_env.games.byzanz.bidding import Sheet
+from byzanz_env.games.byzanz.bots import best_sale, choose_scripted, stage_of
 from byzanz_env.games.byzanz.engine import State, legal_mask, step, win_shares
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE, OFFSETS, encode
 from byzanz_env.games.byzanz.redeal import redeal

@@ -17,7 +17,7 @@ import numpy as np
 
 from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
-from byzanz_env.games.byzanz.bots import Sheet
+from byzanz_env.games.byzanz.bidding import Sheet
 from byzanz_env.games.byzanz.engine import State, step
 from byzanz_env.games.byzanz.redeal import redeal
 from byzanz_env.games.byzanz.rules import OVER
