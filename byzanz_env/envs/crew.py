@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+HEAD_START = 240  # rows that the caller steps in the time in which a thread wakes up
+
 Work = Callable[..., None]  # (*arguments, start, stop) of a range of rows
 
 
@@ -51,21 +53,34 @@ class Crew:
         self._members: list[_Member] = []
         self._process = 0
 
-    def run(self, work: Work, arguments: tuple[Any, ...], count: int, smallest: int = 128) -> None:
-        """Run `work` over 0 .. count - 1 in ranges of at least `smallest`, and wait for all of them."""
+    def run(
+        self,
+        work: Work,
+        arguments: tuple[Any, ...],
+        count: int,
+        smallest: int = 128,
+        head_start: int = HEAD_START,
+    ) -> None:
+        """Run `work` over 0 .. count - 1 in ranges of at least `smallest`, and wait for all of them.
+
+        The caller's own range is longer by `head_start`.
+        """
         threads = min(self.threads, count // smallest)
         if threads < 2:
             work(*arguments, 0, count)
             return
         if self._process != os.getpid():
             self._start()
+        head = min(head_start, count // 2)
+        share = (count - head) // threads
+        ends = [head + share * number for number in range(1, threads)] + [count]
         busy = self._members[: threads - 1]
         for number, member in enumerate(busy, start=1):
             member.work = work
-            member.arguments = (*arguments, count * number // threads, count * (number + 1) // threads)
+            member.arguments = (*arguments, ends[number - 1], ends[number])
             member.go.release()
         try:
-            work(*arguments, 0, count // threads)
+            work(*arguments, 0, ends[0])
         finally:
             for member in busy:
                 member.done.acquire()

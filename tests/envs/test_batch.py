@@ -413,13 +413,13 @@ def test_a_crew_passes_on_errors_and_works_again() -> None:
         done.append((start, stop))
 
     with pytest.raises(RuntimeError, match="stopped"):
-        crew.run(work, ([],), 9, smallest=1)
+        crew.run(work, ([],), 9, smallest=1, head_start=0)
     done.clear()
-    crew.run(work, ([(0, 0)],), 10, smallest=1)
+    crew.run(work, ([(0, 0)],), 10, smallest=1, head_start=0)
     assert sorted(done) == [(0, 3), (3, 6), (6, 10)]
     crew.close()
     done.clear()
-    crew.run(work, ([(0, 0)],), 2, smallest=1)
+    crew.run(work, ([(0, 0)],), 2, smallest=1, head_start=0)
     assert sorted(done) == [(0, 1), (1, 2)]
     crew.close()
 
