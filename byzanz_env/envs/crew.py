@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-HEAD_START = 240  # rows that the caller steps in the time in which a thread wakes up
+HEAD_START = 120  # rows that the caller steps in the time in which a thread wakes up
 
 Work = Callable[..., None]  # (*arguments, start, stop) of a range of rows
 
