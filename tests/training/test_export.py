@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
-from training import best_response, onnx, snapshot
+from training import best_response, onnx, snapshot, throughput
 from training.display import Display
 from training.learner import Learner
 from training.runs import Run
@@ -85,3 +85,16 @@ def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):
     assert policy.training["decisions"] == 512
     for name, tensor in expected.items():
         np.testing.assert_allclose(policy.tensors[name], tensor, rtol=1e-6)
+
+
+def test_the_profile_adds_up(monkeypatch, capsys):
+    def settings(workers, epochs):
+        game = {"tables": 8 * workers, "share_3": 1.0, "share_4": 0.0, "share_5": 0.0, "share_6": 0.0}
+        ppo = {"steps": 16, "minibatch": 64, "epochs": epochs}
+        return {"workers": workers, "precision": "fp32", "game": game, "ppo": ppo, "net": {"hidden": [16]}}
+
+    monkeypatch.setattr(throughput, "settings", settings)
+    assert throughput.main(["--updates", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "2 workers:" in out
+    assert len([line for line in out.splitlines() if line.startswith("| ")]) == 2 + len(throughput.PARTS)
