@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -46,6 +48,14 @@ def table(server: Server, *hands: str) -> str:
     return server.rooms.add(session, 0, True)[0]
 
 
+@cache
+def event_loop() -> asyncio.AbstractEventLoop:
+    """A loop in a thread of its own: the one of this thread may belong to the browser."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back."""
@@ -63,10 +73,6 @@ class Client:
 
     def __init__(self, app: Any) -> None:
         self.app = app
-        self.loop = asyncio.new_event_loop()
-
-    def __del__(self) -> None:
-        self.loop.close()
 
     def request(
         self,
@@ -94,7 +100,7 @@ class Client:
             "client": ("127.0.0.1", 50_000),
             "server": ("127.0.0.1", 8000),
         }
-        return self.loop.run_until_complete(self._run(scope, pieces))
+        return asyncio.run_coroutine_threadsafe(self._run(scope, pieces), event_loop()).result()
 
     async def _run(self, scope: dict[str, Any], pieces: list[bytes]) -> Answer:
         sent: list[Any] = []

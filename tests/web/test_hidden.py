@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from byzanz_env.games.byzanz.redeal import redeal
+from byzanz_env.games.byzanz.rules import MERCHANT
 from byzanz_env.web.rooms import Room
 from tests.web.doors import Page
 
@@ -77,28 +78,38 @@ def play(
     view = answer["view"]
     while True:
         assert set(answer) <= STATE_KEYS
-        state = page.ask("state", {"game": game})
-        assert set(state) == STATE_KEYS - {"game", "frames"}
+        shown = json.dumps(room.state())
+        state = json.loads(shown)
         check_view(state["view"], you)
         check_frames(answer, view, state["view"], you)
         view = state["view"]
         if answer["over"]:
             break
-        shown = json.dumps(room.state())
-        assert json.loads(shown) == state
         assert twin_answers(room, int(random.integers(2**40))) == shown
-        if state["turn"] % 9 == 0:
-            assert page.post("finish", {"game": game}).status == 403
-            assert page.post("analyze", {"game": game}).status == 403
-        legal = [action for action in state["legal"] if action["verb"] not in ("lay", "commit")]
-        action = legal[int(random.integers(len(legal)))]
-        answer = page.ask("act", {"game": game, "turn": state["turn"], "action": action["index"]})
+        if random.random() < 0.1:
+            check_other_answers(page, game, state)
+        answer = page.ask("act", {"game": game, "turn": state["turn"], **any_move(state, you, random)})
     before_the_end = "".join(page.seen)
     assert str(seed) not in before_the_end
     assert '"deck"' not in before_the_end
     assert '"seed"' not in before_the_end
     assert page.ask("finish", {"game": game})["seed"] == seed
     page.ask("leave", {"game": game})
+
+
+def check_other_answers(page: Page, game: str, state: dict) -> None:
+    assert page.ask("state", {"game": game}) == state
+    assert set(state) == STATE_KEYS - {"game", "frames"}
+    assert page.post("finish", {"game": game}).status == 403
+    assert page.post("analyze", {"game": game}).status == 403
+
+
+def any_move(state: dict, you: int, random: np.random.Generator) -> dict:
+    """Now and then all goods of the hand as a raise, else any action that is one decision."""
+    if any(action["verb"] == "lay" for action in state["legal"]) and random.random() < 0.3:
+        return {"raise": [kind for kind in state["view"]["seats"][you]["hand"] if kind != MERCHANT]}
+    legal = [action["index"] for action in state["legal"] if action["verb"] not in ("lay", "commit")]
+    return {"action": int(random.choice(legal))}
 
 
 def test_a_hint_does_not_look_at_hidden_cards() -> None:
