@@ -10,6 +10,7 @@ May import the rules and the engine's record of its own room, numpy and the comp
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
 
 LAYOUT: Final = (
