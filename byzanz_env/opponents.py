@@ -13,7 +13,7 @@ SEARCHES = ("montecarlo:64", "ismcts:200")
 
 
 def shipped() -> tuple[str, ...]:
-    """The policies that come with the package, the strongest first."""
+    """The policies that come with the package, in the order of `agents.names`; the first is the default."""
     return tuple(name for name in names() if ":" not in name and name not in SCRIPTED)
 
 

@@ -39,7 +39,7 @@ class Room:
             "names": session.names,
             "agents": session.agent_names,
             "you": self.you,
-            "log": session.log,
+            "log": list(session.log),  # a copy: the log goes on while the answer is made
             "view": self._view(),
             **self._now(),
         }

@@ -76,6 +76,8 @@ def play(
     game = answer["game"]
     room = page.server.rooms.find(game)
     view = answer["view"]
+    told = [*answer["log"], *(line for frame in answer["frames"] for line in frame["lines"])]
+    assert told == room.session.log  # each line once
     while True:
         assert set(answer) <= STATE_KEYS
         shown = json.dumps(room.state())
