@@ -22,6 +22,7 @@ HAND = ".hand button.card"
 def start_game(page: Page, players: int = 3, seed: str = "7") -> None:
     page.wait_for_selector("#start")
     page.select_option("#players", str(players))
+    page.select_option("#seat", "1")
     page.select_option("#start-pace", "at once")
     page.fill("#seed", seed)
     page.click("#start")

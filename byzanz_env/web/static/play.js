@@ -191,7 +191,7 @@ export function playPage(state, options) {
   /** @param {any} answer */
   async function show(answer) {
     for (const frame of answer.frames) {
-      if (!page.isConnected && table.childElementCount) return;
+      if (!page.isConnected) return;
       applyChanges(view, frame.set);
       tell(frame.lines);
       if (frame.lines.length && frame.seat !== state.you && PACES[pace] > 0) {
@@ -282,6 +282,6 @@ export function playPage(state, options) {
   document.addEventListener("keydown", keys);
   tell(state.log);
   draw();
-  show(state).then(() => undefined);
+  queueMicrotask(() => show(state)); // when the page is in its place
   return page;
 }
