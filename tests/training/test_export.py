@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
-from training import best_response, onnx, snapshot, throughput
+from training import best_response, onnx, ship, snapshot, throughput
 from training.display import Display
 from training.learner import Learner
 from training.runs import Run
@@ -98,3 +98,19 @@ def test_the_profile_adds_up(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "2 workers:" in out
     assert len([line for line in out.splitlines() if line.startswith("| ")]) == 2 + len(throughput.PARTS)
+
+
+def test_a_shipped_policy_has_its_evaluation_its_card_and_a_line_in_the_list(policy_path, tmp_path):
+    folder = tmp_path / "checkpoints"
+    arguments = [str(policy_path), "small", "--folder", str(folder), "--deals", "3", "--other-deals", "2"]
+    assert ship.main([*arguments, "--opponents", "heuristic", "--hours", "0.5"]) == 0
+    policy = read_policy(folder / "small.safetensors")
+    assert policy.name == "small"
+    assert policy.training["hours"] == 0.5
+    results = policy.evaluation["results"]
+    assert [(r["players"], r["direction"]) for r in results] == [
+        (n, direction) for n in (3, 4, 5, 6) for direction in ("one against all", "opponent alone")
+    ]
+    assert policy.sha256 in (folder / "small.md").read_text()
+    assert "[small](small.md)" in (folder / "README.md").read_text()
+    assert ship.main(["absent.safetensors", "x", "--folder", str(folder)]) == 2
