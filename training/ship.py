@@ -1,8 +1,8 @@
 """Put a policy into `checkpoints/`: evaluated for every player count in both directions, with its card.
 
-`python -m training.ship runs/NAME/export/quick.safetensors quick` measures the policy alone against copies of
-each opponent, and each opponent alone against copies of the policy, on deals that neither training nor the
-choice of a checkpoint has seen.
+`python -m training.ship runs/NAME/export/quick.safetensors quick` measures the policy alone against copies
+of each opponent, and each opponent alone against copies of the policy, on deals that neither training nor
+the choice of a checkpoint has seen.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def overview(folder: Path) -> str:
     lines = [
         "# Shipped opponents",
         "",
-        "Policies trained by self-play here; each file plays without torch, and its card says how it was made.",
+        "Policies trained by self-play; each plays without torch, and its card says how it was made.",
         'Load one by name: `byzanz_env.agents.load("strong")`, `byzanz play --opponents strong`.',
         "Win share of one alone against copies of the frozen `heuristic`, duplicate deals, 95 % interval:",
         "",
