@@ -13,12 +13,12 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from byzanz_env.files import write_atomically
 from byzanz_env.games.byzanz import engine
 from byzanz_env.games.byzanz.actions import to_text
 from byzanz_env.games.byzanz.engine import STATE
@@ -305,29 +305,5 @@ def read(path: str | os.PathLike[str]) -> Replay:
 
 def write(replay: Replay, path: str | os.PathLike[str]) -> Path:
     """Write a replay so that the file is whole or not there at all."""
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(replay.text(), encoding="ascii", newline="\n")
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
-    return target
-
-
-def replay_folder() -> Path:
-    """Where games played by people are kept, when they do not say."""
-    base = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-    return Path(base) / "byzanz_env" / "replays"
-
-
-def fresh_path() -> Path:
-    """A fresh name for a recorded game."""
-    folder = replay_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = datetime.now().strftime("%Y-%m-%d_%H%M%S")
-    path, number = folder / f"{stem}.jsonl", 1
-    while path.exists():
-        number += 1
-        path = folder / f"{stem}_{number}.jsonl"
-    return path
+    write_atomically(Path(path), replay.text().encode("ascii"))
+    return Path(path)

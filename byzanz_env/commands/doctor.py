@@ -50,7 +50,8 @@ def _try_engine(report: dict[str, str]) -> list[str]:
     start = time.perf_counter()
     from byzanz_env import _jit
     from byzanz_env.agents import load, names
-    from byzanz_env.replay import parse, replay_folder
+    from byzanz_env.commands.places import replay_folder
+    from byzanz_env.replay import parse
     from byzanz_env.session import Session
 
     session = Session([load("random")] * 4, seed=1)

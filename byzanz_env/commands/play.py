@@ -10,10 +10,11 @@ from pathlib import Path
 from byzanz_env.advice import Adviser, advise, path_text
 from byzanz_env.agents import load
 from byzanz_env.commands.arguments import add_table
+from byzanz_env.commands.places import fresh_path
 from byzanz_env.commands.words import HELP, RULES, describe, offered, understand
 from byzanz_env.games.byzanz.text import position_text
 from byzanz_env.opponents import default_opponent, seat_agents
-from byzanz_env.replay import fresh_path, write
+from byzanz_env.replay import write
 from byzanz_env.session import Session, Step
 
 PROMPTS = {

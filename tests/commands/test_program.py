@@ -200,16 +200,16 @@ class Terminal:
             start_new_session=True,
         )
         os.close(slave)
-        self.text = ""
+        self.text, self.heard = "", 0
 
     def wait_for(self, text: str) -> None:
-        """Read on until the program has said this, from here on."""
-        start = len(self.text)
+        """Read on until the program has said this, after what was waited for before."""
         limit = time.monotonic() + LONG
-        while text not in self.text[start:]:
+        while text not in self.text[self.heard :]:
             assert time.monotonic() < limit, f"{text!r} did not come; the program said:\n{self.text}"
             if not self._read():
                 raise AssertionError(f"the program ended before {text!r}:\n{self.text}")
+        self.heard = self.text.index(text, self.heard) + len(text)
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self.master], [], [], 5)
@@ -219,7 +219,7 @@ class Terminal:
             piece = os.read(self.master, 65536)
         except OSError:  # Linux: the other end is closed
             return False
-        self.text += piece.decode()
+        self.text += piece.decode(errors="replace")
         return bool(piece)
 
     def type(self, text: str) -> None:
