@@ -7,20 +7,30 @@ from functools import lru_cache
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2] / "checkpoints"
+STRONGEST_FIRST = (
+    "strong",
+    "standard",
+    "quick",
+)  # others follow by name; the first is the default opponent
 INSTALLED = Path(sysconfig.get_path("data")) / "share" / "byzanz_env" / "checkpoints"
 
 
 @lru_cache(maxsize=1)
 def _paths() -> dict[str, Path]:
     for folder in (CHECKOUT, INSTALLED):
-        found = {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
+        found = sorted(folder.glob("*.safetensors"), key=_place)
         if found:
-            return found
+            return {path.stem: path for path in found}
     return {}
 
 
+def _place(path: Path) -> tuple[int, str]:
+    known = path.stem in STRONGEST_FIRST
+    return (STRONGEST_FIRST.index(path.stem) if known else len(STRONGEST_FIRST), path.stem)
+
+
 def shipped_names() -> tuple[str, ...]:
-    """Names of the shipped policies."""
+    """Names of the shipped policies, the strongest first."""
     return tuple(_paths())
 
 
