@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -60,7 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _parser().print_usage(sys.stderr)
         print(f"byzanz: there is no verb {words[0]!r}; try byzanz --help", file=sys.stderr)
         return 2
+    _hear_ctrl_c()
     return _run(words[0], words[1:], debug)
+
+
+def _hear_ctrl_c() -> None:
+    """Scripts have what they start in the background ignore Ctrl-C; it must still end a game or server."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _run(verb: str, words: list[str], debug: bool) -> int:

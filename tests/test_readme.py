@@ -69,14 +69,14 @@ def scripted_game(folder, command):
 
 
 def serve(folder, command):
-    server = subprocess.Popen(
-        [str(BIN / "byzanz"), "web", "--no-browser"], cwd=folder, text=True, stdout=subprocess.PIPE
-    )
-    try:
-        assert "http://127.0.0.1" in server.stdout.readline()
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=60)
+    words = [str(BIN / "byzanz"), "web", "--no-browser"]
+    with subprocess.Popen(words, cwd=folder, text=True, stdout=subprocess.PIPE) as server:
+        try:
+            assert "http://127.0.0.1" in server.stdout.readline()
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=200)
+        finally:
+            server.kill()
 
 
 def quick_training(folder, command):

@@ -276,11 +276,11 @@ def test_ctrl_c_and_ctrl_d_end_cleanly(terminal: Terminal, how: str) -> None:
     assert "Traceback" not in terminal.text
 
 
-def test_web_serves_this_machine_until_ctrl_c() -> None:
+@pytest.mark.parametrize("trap", [":", "trap '' INT"], ids=["plain", "from a script that ignores it"])
+def test_web_serves_this_machine_until_ctrl_c(trap: str) -> None:
     """The address is printed once the server is ready; only loopback is listened on."""
-    process = subprocess.Popen(
-        [*PROGRAM, "web", "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = ["sh", "-c", f'{trap}; exec "$@"', "sh", *PROGRAM, "web", "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
