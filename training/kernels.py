@@ -10,11 +10,10 @@ import numpy as np
 
 from byzanz_env._jit import make_copier, njit
 from byzanz_env._random import next_word
+from byzanz_env.agents.network import NUM_OUTCOMES
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS
-
-NUM_OUTCOMES = 2 * MAX_PLAYERS
-MARGIN_SCALE = 10.0
+from byzanz_env.games.byzanz.tables import MARGIN_SCALE
 
 _copy_observation = make_copier(OBSERVATION_SIZE)
 _copy_mask = make_copier(NUM_ACTIONS)

@@ -54,7 +54,10 @@ def overview(folder: Path) -> str:
     lines = [
         "# Shipped opponents",
         "",
-        "Policies trained by self-play; each plays without torch, and its card says how it was made.",
+        "Policies trained by self-play and against the `heuristic`, which sat at 60 % of the tables of",
+        "`quick` and 35 to 80 % of those of `strong` in its last two parts: shares against it flatter",
+        "them. `strong` was made in three parts; its card has the configuration of the last. Each plays",
+        "without torch.",
         'Load one by name: `byzanz_env.agents.load("strong")`, `byzanz play --opponents strong`.',
         "Win share of one alone against copies of the frozen `heuristic`, duplicate deals, 95 % interval:",
         "",
