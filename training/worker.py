@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from byzanz_env._random import seed_generator
+from byzanz_env.agents.network import NUM_OUTCOMES
 from byzanz_env.envs.batch import BatchEnv
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS
@@ -41,12 +42,12 @@ class Rollout:
         self.masks = np.zeros((rows, tables, NUM_ACTIONS), dtype=np.int8)
         self.actions = np.zeros((rows, tables), dtype=np.int64)
         self.log_probs = np.zeros((rows, tables), dtype=np.float32)
-        self.outcomes = np.zeros((rows, tables, kernels.NUM_OUTCOMES), dtype=np.float32)
+        self.outcomes = np.zeros((rows, tables, NUM_OUTCOMES), dtype=np.float32)
         self.seats = np.full((rows, tables), -1, dtype=np.int8)
         self.ends = np.zeros((steps + 1, tables), dtype=np.bool_)
-        self.finals = np.zeros((steps + 1, tables, kernels.NUM_OUTCOMES), dtype=np.float32)
+        self.finals = np.zeros((steps + 1, tables, NUM_OUTCOMES), dtype=np.float32)
         self.advantages = np.zeros((rows, tables), dtype=np.float32)
-        self.targets = np.zeros((rows, tables, kernels.NUM_OUTCOMES), dtype=np.float32)
+        self.targets = np.zeros((rows, tables, NUM_OUTCOMES), dtype=np.float32)
         self.closed = np.zeros((rows, tables), dtype=np.bool_)
         self.still_open = np.full((CARRIED, tables), -1, dtype=np.int64)
 
