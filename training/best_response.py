@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from byzanz_env.agents import load
 from byzanz_env.agents.network import Architecture
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, save_policy
@@ -31,7 +29,6 @@ CHECKPOINTS = 5
 WARM_UP_UPDATES = 3
 POWER_TARGET = "heuristic"
 POWER_SHARE = 0.65  # what the challenger must reach against the heuristic in games of four
-HIDDEN = (256, 256)
 
 
 @dataclass(frozen=True)
@@ -67,45 +64,46 @@ def challenge(
     choose_deals: int,
     report_deals: int,
     scratch: bool,
-) -> tuple[Response, Mapping[str, np.ndarray]]:
+) -> tuple[Response, PolicyAgent]:
     """Train against copies of `target`; choose among checkpoints on some deals, report on others."""
     opponent = load(target)
-    start = "" if scratch else _same_network(opponent)
+    start = None if scratch else _same_network(opponent)
     settings = _settings(opponent.name, start, players, seed)
     speed = _measure_speed(settings, opponent, start)
     decisions = max(1, int(speed * minutes * 60))
     config = from_table({**settings, "decisions": decisions})
     learner = _learner(config, opponent, start)
-    best: tuple[float, Mapping[str, np.ndarray]] = (-1.0, {})
+    best_share, best = -1.0, _player(learner)
     begun = time.monotonic()
     for part in range(1, CHECKPOINTS + 1):
         while learner.updates < config.updates * part // CHECKPOINTS:
             learner.update()
-        tensors = learner.network.to_tensors()
-        share = win_share(_player(learner, tensors), opponent, players, choose_deals, CHOOSE_SEED).share
+        player = _player(learner)
+        share = win_share(player, opponent, players, choose_deals, CHOOSE_SEED).share
         print(f"after {learner.trained:,} decisions: {share:.1%} of the wins", flush=True)
-        if share > best[0]:
-            best = (share, tensors)
+        if share > best_share:
+            best_share, best = share, player
     spent = (time.monotonic() - begun) / 60
     learner.close()
-    result = win_share(_player(learner, best[1]), opponent, players, report_deals, REPORT_SEED)
+    result = win_share(best, opponent, players, report_deals, REPORT_SEED)
     origin = "the target's weights" if start else "scratch"
-    return Response(target, origin, spent, learner.trained, result), best[1]
+    return Response(target, origin, spent, learner.trained, result), best
 
 
-def _settings(name: str, start: str, players: int, seed: int) -> dict[str, Any]:
+def _settings(name: str, start: Architecture | None, players: int, seed: int) -> dict[str, Any]:
+    network = {"hidden": list(start.hidden), "good_units": start.good_units} if start else {}
     return {
         "name": f"against-{Path(name).name}",
         "seed": seed,
         "game": {f"share_{n}": float(n == players) for n in (3, 4, 5, 6)},
-        "net": {"hidden": list(HIDDEN)},
+        "net": network,
         "ppo": {"learning_rate": 4e-4 if start else 1e-3, "learning_rate_end": 5e-5, "entropy": 0.01},
         "pool": {"only": True, "agents": ["random"]},  # replaced by the target itself below
         "evaluation": {"players": players},
     }
 
 
-def _learner(config: Config, opponent: Agent, start: str) -> Learner:
+def _learner(config: Config, opponent: Agent, start: Architecture | None) -> Learner:
     learner = Learner(config)
     learner.pool.agents = [opponent]
     learner.pool.replace([])
@@ -114,7 +112,7 @@ def _learner(config: Config, opponent: Agent, start: str) -> Learner:
     return learner
 
 
-def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: str) -> float:
+def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: Architecture | None) -> float:
     """Decisions per second, so that the schedules fit the time."""
     learner = _learner(from_table(dict(settings)), opponent, start)
     learner.update()
@@ -126,17 +124,18 @@ def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: str) -> 
     return speed
 
 
-def _same_network(opponent: Agent) -> str:
-    """The target's name if a challenger can start from its weights."""
+def _same_network(opponent: Agent) -> Architecture | None:
+    """The target's network if a challenger can start from its weights."""
     if isinstance(opponent, PolicyAgent):
         shape = opponent.policy.architecture
-        if shape.canonical and shape.outcome and shape.activation == "relu" and shape.hidden == HIDDEN:
-            return opponent.name
-    return ""
+        if shape.canonical and shape.outcome and shape.activation == "relu":
+            return shape
+    return None
 
 
-def _player(learner: Learner, tensors: Mapping[str, np.ndarray]) -> PolicyAgent:
-    return PolicyAgent(PolicyFile("challenger", learner.architecture, tensors))
+def _player(learner: Learner) -> PolicyAgent:
+    tensors, players = learner.network.to_tensors(), tuple(learner.config.game.shares)
+    return PolicyAgent(PolicyFile("challenger", learner.architecture, tensors, players))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -158,7 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
     tables = []
     try:
         for target in targets:
-            response, tensors = challenge(
+            response, challenger = challenge(
                 target,
                 chosen.minutes,
                 chosen.players,
@@ -170,8 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
             tables.append(response.table())
             _report(response, is_power_check=target != chosen.target)
             if chosen.export and target == chosen.target:
-                policy = PolicyFile("challenger", Architecture(HIDDEN), tensors, (chosen.players,))
-                save_policy(chosen.export, policy)
+                save_policy(chosen.export, challenger.policy)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from byzanz_env.agents.network import Architecture
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, MIN_PLAYERS
 
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -52,9 +53,10 @@ class Game:
 
 @dataclass(frozen=True)
 class Net:
-    """The network: an MLP of byzanz_env.agents.network."""
+    """The network, of the registry in byzanz_env.agents.network."""
 
     hidden: tuple[int, ...] = (256, 256)
+    good_units: int = 64  # of the encoder and decoder that all goods share; 0 for a plain MLP
     start_from: str = ""  # a policy file whose weights to start from, for fine-tuning
 
 
@@ -155,11 +157,19 @@ class Config:
         for holds, sentence in checks:
             if not holds:
                 raise ConfigError(sentence)
+        try:
+            _ = self.architecture
+        except ValueError as error:
+            raise ConfigError(f"net: {error}") from None
 
     @property
     def batch(self) -> int:
         """Decisions collected for one update."""
         return self.game.tables * self.ppo.steps
+
+    @property
+    def architecture(self) -> Architecture:
+        return Architecture(hidden=self.net.hidden, good_units=self.net.good_units)
 
     @property
     def updates(self) -> int:

@@ -56,7 +56,6 @@ def card(policy: PolicyFile, file_name: str) -> str:
     """The model card of a policy file, as Markdown."""
     training = dict(policy.training)
     config = training.pop("config", {})
-    layers = " x ".join(map(str, policy.architecture.hidden))
     lines = [
         "---",
         "library_name: byzanz-env",
@@ -68,7 +67,7 @@ def card(policy: PolicyFile, file_name: str) -> str:
         f"An opponent for Byzanz with {_count_list(policy.players)} players. It plays without torch:",
         f'`byzanz_env.agents.load("{file_name}")`, or `byzanz play --opponents {file_name}`.',
         "",
-        f"- Network: MLP {layers}{', goods in canonical order' if policy.architecture.canonical else ''}",
+        f"- Network: {policy.architecture}",
         *(f"- {key.replace('_', ' ').capitalize()}: {_figure(value)}" for key, value in training.items()),
         f"- Licence: {policy.licence}",
         f"- sha256 of its contents: `{policy.sha256}`",

@@ -10,10 +10,9 @@ import numpy as np
 import torch
 
 from byzanz_env.agents import load
-from byzanz_env.agents.network import Architecture
 from byzanz_env.agents.policy import read_policy
 from training.config import Config
-from training.network import PolicyNetwork
+from training.network import make_network
 from training.opponents import OpponentPool, Snapshot
 from training.worker import NUM_STATISTICS, Worker
 
@@ -39,8 +38,8 @@ class Learner:
         torch.use_deterministic_algorithms(True)
         self.config = config
         self.bf16 = config.precision == "bf16" or (config.precision == "auto" and has_bf16())
-        self.architecture = Architecture(hidden=config.net.hidden)
-        self.network = PolicyNetwork(self.architecture)
+        self.architecture = config.architecture
+        self.network = make_network(self.architecture)
         self.network.initialise(torch.Generator().manual_seed(config.seed))
         if config.net.start_from:
             self._start_from(config.net.start_from)
@@ -52,7 +51,12 @@ class Learner:
         self.workers = [
             Worker(index, config, self.network, self.pool, self.bf16) for index in range(config.workers)
         ]
-        self._threads = ThreadPoolExecutor(config.workers) if config.workers > 1 else None
+        # OpenMP counts its threads per thread: unless told, a new one would split matrix products in two.
+        self._threads = (
+            ThreadPoolExecutor(config.workers, initializer=torch.set_num_threads, initargs=(1,))
+            if config.workers > 1
+            else None
+        )
         self.updates = 0
 
     def _start_from(self, path: str) -> None:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.functional import linear
 
 from byzanz_env.agents.network import NUM_OUTCOMES, Architecture
-from byzanz_env.games.byzanz.observe import LAYOUT, OBSERVATION_SIZE
-from byzanz_env.games.byzanz.rules import NUM_ACTIONS
+from byzanz_env.games.byzanz.goods import (
+    GOOD_ACTIONS,
+    GOOD_INPUTS,
+    NUM_GOOD_ACTIONS,
+    NUM_GOOD_INPUTS,
+    NUM_REST_ACTIONS,
+    NUM_REST_INPUTS,
+    REST_ACTIONS,
+    REST_INPUTS,
+)
+from byzanz_env.games.byzanz.observe import LAYOUT
+from byzanz_env.games.byzanz.rules import NUM_ACTIONS, NUM_TYPES
 
 # What a typical large value of each part is divided by; everything else is a count or a flag.
 SCALES = {
@@ -38,48 +50,139 @@ def input_scale() -> torch.Tensor:
     return torch.tensor(np.concatenate(parts), dtype=torch.float32)
 
 
+_GOOD_INPUTS = torch.from_numpy(GOOD_INPUTS.reshape(-1))
+_REST_INPUTS = torch.from_numpy(REST_INPUTS)
+_GOOD_ACTIONS = torch.from_numpy(GOOD_ACTIONS.reshape(-1))
+_REST_ACTIONS = torch.from_numpy(REST_ACTIONS)
+_PLACES = torch.argsort(torch.cat([_GOOD_ACTIONS, _REST_ACTIONS]))  # of each action among all answers
+
+
 class PolicyNetwork(nn.Module):
-    """An MLP with a policy head and an outcome head (who wins, by how much)."""
+    """Hidden layers and the outcome head (who wins, by how much), which all our networks have.
 
-    scale: torch.Tensor
+    `scales` are the factors of the weights that read raw observations, one per column: cheaper than scaling
+    every observation, and folded into the weights of a policy file.
+    """
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(self, architecture: Architecture, scales: dict[str, torch.Tensor]) -> None:
         super().__init__()
         self.architecture = architecture
-        self.register_buffer("scale", input_scale(), persistent=False)
-        widths = (OBSERVATION_SIZE, *architecture.hidden)
+        self.scales = scales
+        widths = (architecture.inputs, *architecture.hidden)
         self.hidden = nn.ModuleList(nn.Linear(inputs, units) for inputs, units in pairwise(widths))
-        self.policy = nn.Linear(widths[-1], NUM_ACTIONS)
         self.outcome = nn.Linear(widths[-1], NUM_OUTCOMES)
 
     def initialise(self, generator: torch.Generator) -> None:
         """Orthogonal weights; heads small, so that the first policy is nearly uniform."""
-        gains = [*((layer, 2**0.5) for layer in self.hidden), (self.policy, 0.01), (self.outcome, 0.1)]
-        for layer, gain in gains:
-            assert isinstance(layer, nn.Linear)
-            nn.init.orthogonal_(layer.weight, gain, generator)
-            nn.init.zeros_(layer.bias)
+        for name, layer in self.named_modules():
+            if isinstance(layer, nn.Linear):
+                gain = {"policy": 0.01, "outcome": 0.1}.get(name.split("_")[0], 2**0.5)
+                nn.init.orthogonal_(layer.weight, gain, generator)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
 
-    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits [B, A] and raw outcomes [B, 12] of raw int8 observations."""
-        half = torch.is_autocast_enabled("cpu")
-        dtype = torch.bfloat16 if half else torch.float32
+    def scaled(self, layer: str) -> torch.Tensor:
+        """The weights of a layer that reads raw observations."""
+        name = f"{layer}.weight"
+        return self.get_parameter(name) * self.scales[name]
+
+    def run_hidden(self, x: torch.Tensor) -> torch.Tensor:
+        """The hidden layers."""
         first, *others = self.hidden
         assert isinstance(first, nn.Linear)
-        scaled = first.weight * self.scale  # cheaper than scaling every observation
-        x = torch.relu(nn.functional.linear(observations.to(dtype), scaled, first.bias))
+        x = torch.relu(linear(x, self.scaled("hidden.0"), first.bias))
         for layer in others:
             x = torch.relu(layer(x))
-        return self.policy(x), self.outcome(x)
+        return x
 
     def to_tensors(self) -> dict[str, np.ndarray]:
-        """The tensors of a policy file; the input scale is folded into the first layer."""
+        """The tensors of a policy file."""
         tensors = {name: value.detach().float().numpy().copy() for name, value in self.state_dict().items()}
-        tensors["hidden.0.weight"] *= self.scale.numpy()
+        for name, scale in self.scales.items():
+            tensors[name] *= scale.numpy()
         return tensors
 
     def load_tensors(self, tensors: Mapping[str, np.ndarray]) -> None:
         """Take over the tensors of a policy file of the same architecture."""
         own = {name: torch.tensor(np.asarray(tensor)) for name, tensor in tensors.items()}
-        own["hidden.0.weight"] = own["hidden.0.weight"] / self.scale
+        for name, scale in self.scales.items():
+            own[name] = own[name] / scale
         self.load_state_dict(own)
+
+
+class PlainNetwork(PolicyNetwork):
+    """An MLP on the whole observation."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__(architecture, {"hidden.0.weight": input_scale()})
+        self.policy = nn.Linear(architecture.hidden[-1], NUM_ACTIONS)
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits [B, A] and raw outcomes [B, 12] of raw int8 observations."""
+        x = self.run_hidden(observations.to(_dtype()))
+        return self.policy(x), self.outcome(x)
+
+
+class GoodsNetwork(PolicyNetwork):
+    """The same small encoder and decoder for every good, and the hidden layers between them."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        units, last = architecture.good_units, architecture.hidden[-1]
+        of_good, of_rest = input_scale()[_GOOD_INPUTS[:NUM_GOOD_INPUTS]], input_scale()[_REST_INPUTS]
+        scales = {
+            "good_in.weight": of_good,
+            "good_rest.weight": of_rest,
+            "hidden.0.weight": torch.cat([torch.ones(NUM_TYPES * units), of_rest]),
+        }
+        super().__init__(architecture, scales)
+        self.good_in = nn.Linear(NUM_GOOD_INPUTS, units, bias=False)
+        self.good_rest = nn.Linear(NUM_REST_INPUTS, units, bias=False)
+        self.good_place = nn.Parameter(torch.zeros(NUM_TYPES, units))
+        self.good_out = nn.Linear(units, units)
+        self.answer_good = nn.Linear(units, units, bias=False)
+        self.answer_rest = nn.Linear(last, units, bias=False)
+        self.answer_place = nn.Parameter(torch.zeros(NUM_TYPES, units))
+        self.policy_good = nn.Linear(units, NUM_GOOD_ACTIONS)
+        self.policy_rest = nn.Linear(last, NUM_REST_ACTIONS)
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits [B, A] and raw outcomes [B, 12] of raw int8 observations."""
+        dtype, rows = _dtype(), len(observations)
+        goods = observations.index_select(1, _GOOD_INPUTS).to(dtype).view(rows, NUM_TYPES, -1)
+        rest = observations.index_select(1, _REST_INPUTS).to(dtype)
+        shared = linear(rest, self.scaled("good_rest"))[:, None] + self.good_place.to(dtype)
+        seen = torch.relu(linear(goods, self.scaled("good_in")) + shared)
+        seen = torch.relu(self.good_out(seen))
+        x = self.run_hidden(torch.cat([seen.view(rows, -1), rest], dim=1))
+        shared = self.answer_rest(x)[:, None] + self.answer_place.to(dtype)
+        of_goods = self.policy_good(torch.relu(self.answer_good(seen) + shared))
+        return _by_action(of_goods.view(rows, -1), self.policy_rest(x)), self.outcome(x)
+
+
+class _ByAction(torch.autograd.Function):
+    """The answers for the goods and for the rest in the order of the actions.
+
+    Its gradients are gathered, which is quicker than the scattering that autograd would do.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, of_goods: torch.Tensor, of_rest: torch.Tensor) -> torch.Tensor:
+        return torch.cat([of_goods, of_rest], dim=1).index_select(1, _PLACES)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return gradients[0].index_select(1, _GOOD_ACTIONS), gradients[0].index_select(1, _REST_ACTIONS)
+
+
+def _by_action(of_goods: torch.Tensor, of_rest: torch.Tensor) -> torch.Tensor:
+    ordered: torch.Tensor = _ByAction.apply(of_goods, of_rest)  # type: ignore[no-untyped-call]
+    return ordered
+
+
+def _dtype() -> torch.dtype:
+    return torch.bfloat16 if torch.is_autocast_enabled("cpu") else torch.float32
+
+
+def make_network(architecture: Architecture) -> PolicyNetwork:
+    """The torch module of an architecture."""
+    return GoodsNetwork(architecture) if architecture.good_units else PlainNetwork(architecture)

@@ -10,12 +10,11 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
+import torch
 
-from byzanz_env.agents.network import Architecture
 from byzanz_env.agents.policy import PolicyFile, save_policy
 from training.checkpoint import load_newest
-from training.network import input_scale
+from training.network import make_network
 from training.runs import read_config
 
 
@@ -26,12 +25,18 @@ def snapshot(folder: Path, out: Path) -> int:
     if found is None:
         raise ValueError(f"{folder} has no checkpoint yet")
     arrays, table, _ = found
-    tensors = {name[len("weights.") :]: a for name, a in arrays.items() if name.startswith("weights.")}
-    tensors["hidden.0.weight"] = tensors["hidden.0.weight"] * np.asarray(input_scale())
+    network = make_network(config.architecture)
+    network.load_state_dict(
+        {
+            name[len("weights.") :]: torch.from_numpy(array.copy())
+            for name, array in arrays.items()
+            if name.startswith("weights.")
+        }
+    )
     trained = int(table["updates"]) * config.batch
     players = tuple(config.game.shares)
-    shape = Architecture(hidden=config.net.hidden)
-    save_policy(out, PolicyFile(out.stem, shape, tensors, players, {"decisions": trained}))
+    tensors = network.to_tensors()
+    save_policy(out, PolicyFile(out.stem, config.architecture, tensors, players, {"decisions": trained}))
     return trained
 
 

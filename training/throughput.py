@@ -1,8 +1,9 @@
 """How fast training is and where its time goes: `python -m training.throughput`.
 
-Trains some updates for 4 players with the network of `configs/quick.toml`, all costs included, and prints
-trained decisions per second of wall time, then the processor time per decision by part (of one worker
-alone, so that the figures add up; processor time hardly depends on what else the machine does).
+Trains some updates for 4 players with a plain 256x2 network, the size that others are measured with, or
+with `--good-units 64`, the network of our configurations; all costs included. Prints trained decisions per
+second of wall time, then the processor time per decision by part (of one worker alone, so that the figures
+add up; processor time hardly depends on what else the machine does).
 """
 
 from __future__ import annotations
@@ -35,18 +36,19 @@ PARTS = (
 )
 
 
-def settings(workers: int, epochs: int) -> dict[str, Any]:
+def settings(workers: int, epochs: int, good_units: int) -> dict[str, Any]:
     """Four players, 256x2, the defaults otherwise."""
     return {
         "workers": workers,
+        "net": {"good_units": good_units},
         "game": {"tables": 512 * workers, "share_3": 0.0, "share_4": 1.0, "share_5": 0.0, "share_6": 0.0},
         "ppo": {"minibatch": 4096 * workers, "epochs": epochs},
     }
 
 
-def speed(workers: int, updates: int, epochs: int) -> float:
+def speed(workers: int, updates: int, epochs: int, good_units: int) -> float:
     """Median trained decisions per second over some updates, after two to warm up."""
-    learner = Learner(from_table(settings(workers, epochs)))
+    learner = Learner(from_table(settings(workers, epochs, good_units)))
     for _ in range(2):
         learner.update()
     rates = []
@@ -58,9 +60,9 @@ def speed(workers: int, updates: int, epochs: int) -> float:
     return statistics.median(rates)
 
 
-def profile(updates: int, epochs: int) -> dict[str, float]:
+def profile(updates: int, epochs: int, good_units: int) -> dict[str, float]:
     """Microseconds of processor time per trained decision, by part."""
-    learner = Learner(from_table(settings(1, epochs)))
+    learner = Learner(from_table(settings(1, epochs, good_units)))
     learner.update()
     worker = learner.workers[0]
     spent: dict[str, float] = {}
@@ -104,11 +106,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m training.throughput", description=__doc__)
     parser.add_argument("--updates", type=int, default=8)
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument(
+        "--good-units", type=int, default=0, help="shared by the goods (default: plain MLP)"
+    )
     chosen = parser.parse_args(arguments)
     for workers in (1, 2):
-        rate = speed(workers, chosen.updates, chosen.epochs)
+        rate = speed(workers, chosen.updates, chosen.epochs, chosen.good_units)
         print(f"{workers} worker{'s' * (workers > 1)}: {rate:,.0f} trained decisions/s of wall time")
-    times = profile(chosen.updates, chosen.epochs)
+    times = profile(chosen.updates, chosen.epochs, chosen.good_units)
     total = times["collect"] + times["estimate"] + times["gradient"] + times["step"]
     print(f"\n| part | µs per decision | share |\n|---|---|---|\n| all | {total:.1f} | 100 % |")
     for part, label in PARTS:

@@ -14,7 +14,7 @@ import numpy as np
 
 from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
-from byzanz_env.agents.network import MAX_WIDTH, NUM_OUTCOMES, forward_row
+from byzanz_env.agents.network import MAX_WIDTH, NUM_OUTCOMES, SCRATCH_ROWS, forward_row
 from byzanz_env.agents.policy import PolicyAgent, _answer, _CanonicalView
 from byzanz_env.decisions import Agent, Decisions
 from byzanz_env.games.byzanz.engine import STATE, State, skip_forced, step, win_shares
@@ -168,7 +168,7 @@ def _new_desk() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndar
         np.zeros(NUM_ACTIONS, dtype=np.int8),
         np.zeros(NUM_ACTIONS, dtype=np.float32),
         np.zeros(NUM_OUTCOMES, dtype=np.float32),
-        np.zeros((2, MAX_WIDTH), dtype=np.float32),
+        np.zeros((SCRATCH_ROWS, MAX_WIDTH), dtype=np.float32),
     )
 
 

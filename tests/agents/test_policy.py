@@ -195,8 +195,73 @@ def test_the_forward_pass_equals_matrix_products(activation):
     np.testing.assert_allclose(outcomes, plain, rtol=1e-4, atol=1e-4)
 
 
-def test_a_row_never_depends_on_its_batch():
-    agent = PolicyAgent(make_policy())
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_the_forward_pass_over_goods_equals_matrix_products(activation):
+    policy = make_policy(3, hidden=(20, 13), activation=activation, good_units=10)
+    asked = decisions_of(deal(4, 30))
+    logits, outcomes = Network(policy.architecture, policy.tensors).forward(asked.observations, asked.masks)
+    t = {name: tensor.astype(np.float64) for name, tensor in policy.tensors.items()}
+
+    def activate(x):
+        return np.maximum(x, 0) if activation == "relu" else np.tanh(x)
+
+    planes = asked.observations[:, : 17 * 25].reshape(-1, 17, 25).astype(np.float64)
+    of_goods = planes[:, :, :24].reshape(-1, 17, 6, 4).transpose(0, 2, 1, 3).reshape(-1, 6, 68)
+    rest = np.concatenate([planes[:, :, 24], asked.observations[:, 17 * 25 :]], axis=1)
+    order = np.argsort([*range(24, 425, 25), *range(425, observe.OBSERVATION_SIZE)])
+    rest = rest[:, order]
+    seen = activate(
+        of_goods @ t["good_in.weight"].T + (rest @ t["good_rest.weight"].T)[:, None] + t["good_place"]
+    )
+    seen = activate(seen @ t["good_out.weight"].T + t["good_out.bias"])
+    x = np.concatenate([seen.reshape(-1, 60), rest], axis=1)
+    for layer in range(2):
+        x = activate(x @ t[f"hidden.{layer}.weight"].T + t[f"hidden.{layer}.bias"])
+    answer = activate(
+        seen @ t["answer_good.weight"].T + (x @ t["answer_rest.weight"].T)[:, None] + t["answer_place"]
+    )
+    head = answer @ t["policy_good.weight"].T + t["policy_good.bias"]
+    other = x @ t["policy_rest.weight"].T + t["policy_rest.bias"]
+    blocks = {2: slice(0, 4), 26: slice(4, 8), 51: slice(8, 9), 58: slice(9, 43), 263: slice(43, 47)}
+    plain = np.full(logits.shape, np.nan)
+    for start, part in blocks.items():
+        width = 6 * (part.stop - part.start)
+        plain[:, start : start + width] = head[:, :, part].reshape(-1, width)
+    plain[:, [0, 1, 50, 57, 262, 287]] = other
+    legal = asked.masks > 0
+    np.testing.assert_allclose(logits[legal], plain[legal], rtol=1e-4, atol=1e-4)
+    assert (logits[~legal] == -1e9).all()
+    assert np.isfinite(plain).all()
+    plain = x @ t["outcome.weight"].T + t["outcome.bias"]
+    np.testing.assert_allclose(outcomes, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_goods_are_read_and_answered_alike():
+    """Without a bias for their place, and read by one hidden layer alike, goods may change their names."""
+    policy = make_policy(5, hidden=(12,), good_units=8)
+    tensors = {name: tensor.copy() for name, tensor in policy.tensors.items()}
+    tensors["good_place"][:] = 0
+    tensors["answer_place"][:] = 0
+    read = tensors["hidden.0.weight"]
+    read[:, :48] = np.tile(read[:, :8], 6)
+    network = Network(policy.architecture, tensors)
+    asked = decisions_of(deal(4, 20))
+    everything = np.ones_like(asked.masks)
+    logits, outcomes = network.forward(asked.observations, everything)
+    order = np.array([3, 0, 5, 1, 2, 4])
+    renamed = asked.observations.copy()
+    for row in renamed:
+        symmetry.relabel_observation(row, order)
+    again, same = network.forward(renamed, everything)
+    old = [symmetry.original_action(action, order) for action in range(rules.NUM_ACTIONS)]
+    np.testing.assert_allclose(again, logits[:, old], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(same, outcomes, rtol=1e-4, atol=1e-4)
+    assert np.abs(again - logits).max() > 0.1
+
+
+@pytest.mark.parametrize("good_units", [0, 8])
+def test_a_row_never_depends_on_its_batch(good_units):
+    agent = PolicyAgent(make_policy(good_units=good_units))
     asked = decisions_of(deal(5, 40))
     together = agent.network.forward(asked.observations, asked.masks)[0]
     for row in range(40):
@@ -207,11 +272,11 @@ def test_a_row_never_depends_on_its_batch():
 # --- the agent ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("canonical", [True, False])
+@pytest.mark.parametrize("network", [{}, {"canonical": False}, {"good_units": 8}])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 @pytest.mark.parametrize("players", [3, 4, 5, 6])
-def test_whole_games_are_legal_and_repeat(players, temperature, canonical):
-    agent = PolicyAgent(make_policy(canonical=canonical), temperature)
+def test_whole_games_are_legal_and_repeat(players, temperature, network):
+    agent = PolicyAgent(make_policy(**network), temperature)
     first, second = deal(players, 6), deal(players, 6)
     for _, asked, answers in play(agent, first):
         assert asked.masks[np.arange(len(answers)), answers].all()
@@ -223,9 +288,10 @@ def test_whole_games_are_legal_and_repeat(players, temperature, canonical):
     assert first.tobytes() == second.tobytes()
 
 
-def test_a_canonical_policy_plays_the_same_game_under_other_names():
+@pytest.mark.parametrize("good_units", [0, 8])
+def test_a_canonical_policy_plays_the_same_game_under_other_names(good_units):
     """Renaming the goods of a deck renames every move of the game, and changes nothing else."""
-    agent = PolicyAgent(make_policy(7))
+    agent = PolicyAgent(make_policy(7, good_units=good_units))
     rng = np.random.default_rng(1)
     orders = list(permutations(range(6)))
     compared, raises = 0, 0

@@ -12,7 +12,7 @@ TINY = {
     "precision": "fp32",
     "save_minutes": 1000.0,
     "game": {"tables": 16},
-    "net": {"hidden": [32]},
+    "net": {"hidden": [32], "good_units": 8},
     "ppo": {"steps": 32, "minibatch": 128},
     "pool": {"share": 0.5, "start": 512, "every": 1024, "size": 2, "agents": ["random"]},
     "evaluation": {

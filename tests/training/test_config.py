@@ -40,6 +40,8 @@ def test_changes_override_the_file(tmp_path):
         ({"seed": "one"}, "seed must be of type int"),
         ({"seed": True}, "seed must be of type int"),
         ({"net": {"hidden": "wide"}}, "net.hidden must be a list of int"),
+        ({"net": {"hidden": []}}, "net: a network has 1 to 4 hidden layers"),
+        ({"net": {"good_units": -1}}, "net: the goods share 0 to 256 units, not -1"),
         ({"workers": 3}, "multiple of workers"),
         ({"workers": 0}, "workers must be 1 to 64"),
         ({"decisions": 0}, "decisions must be above 0"),

@@ -15,9 +15,9 @@ from training.runs import Run
 from training.train import Training
 
 
-@pytest.fixture
-def policy_path(tiny, tmp_path):
-    learner = Learner(tiny())
+@pytest.fixture(params=[0, 8])
+def policy_path(tiny, tmp_path, request):
+    learner = Learner(tiny(net={"hidden": [32], "good_units": request.param}))
     learner.update()
     learner.close()
     path = tmp_path / "p.safetensors"
@@ -34,14 +34,14 @@ def test_onnx_gives_the_same_numbers(policy_path, tmp_path, capsys):
 def test_onnx_of_a_changed_network_is_noticed(policy_path):
     policy = read_policy(policy_path)
     tensors = {name: tensor.copy() for name, tensor in policy.tensors.items()}
-    tensors["policy.bias"] += 1
+    name = "policy_rest.bias" if policy.architecture.good_units else "policy.bias"
+    tensors[name] += 1
     changed = PolicyFile("q", policy.architecture, tensors)
     assert onnx.largest_difference(policy, onnx.to_onnx(changed)) == pytest.approx(1, abs=1e-3)
 
 
 def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(best_response, "_measure_speed", lambda *_: 100.0)
-    monkeypatch.setattr(best_response, "HIDDEN", (32,))
     small = best_response._settings
 
     def settings(*arguments):
@@ -59,9 +59,9 @@ def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, monkeypatch
     assert second["target"] == "heuristic"
     assert first["above_fair"] == pytest.approx(first["share"] - 0.25, abs=1e-4)
     challenger = read_policy(tmp_path / "c.safetensors")
-    assert not np.array_equal(
-        challenger.tensors["policy.bias"], read_policy(policy_path).tensors["policy.bias"]
-    )
+    target = read_policy(policy_path)
+    assert challenger.architecture == target.architecture
+    assert not np.array_equal(challenger.tensors["outcome.bias"], target.tensors["outcome.bias"])
     assert "power check" in capsys.readouterr().out
 
 
@@ -88,10 +88,11 @@ def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):
 
 
 def test_the_profile_adds_up(monkeypatch, capsys):
-    def settings(workers, epochs):
+    def settings(workers, epochs, good_units):
         game = {"tables": 8 * workers, "share_3": 1.0, "share_4": 0.0, "share_5": 0.0, "share_6": 0.0}
         ppo = {"steps": 16, "minibatch": 64, "epochs": epochs}
-        return {"workers": workers, "precision": "fp32", "game": game, "ppo": ppo, "net": {"hidden": [16]}}
+        net = {"hidden": [16], "good_units": good_units}
+        return {"workers": workers, "precision": "fp32", "game": game, "ppo": ppo, "net": net}
 
     monkeypatch.setattr(throughput, "settings", settings)
     assert throughput.main(["--updates", "2"]) == 0

@@ -12,6 +12,7 @@ from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile
 from training.evaluate import win_share
 from training.learner import Learner, TrainingError
+from training.opponents import LEARNER
 from training.worker import CARRIED
 
 
@@ -25,10 +26,10 @@ def advance(learner, updates):
     return figures
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_resumed_run_equals_the_uninterrupted_one(tiny, workers):
+@pytest.mark.parametrize(("workers", "good_units"), [(1, 64), (2, 64), (2, 0)])
+def test_a_resumed_run_equals_the_uninterrupted_one(tiny, workers, good_units):
     """Cut after every update: weights, moments, generators, tables, open decisions and pool agree."""
-    config = tiny(workers=workers)
+    config = tiny(workers=workers, net={"hidden": [32], "good_units": good_units})
     whole = Learner(config)
     states, figures = [], []
     for _ in range(5):
@@ -55,8 +56,10 @@ def test_two_runs_of_one_seed_are_equal_and_another_seed_differs(tiny):
     assert fingerprint(first) != fingerprint(other)
 
 
-def test_torch_and_the_playing_runtime_give_the_same_numbers(tiny):
-    learner = Learner(tiny())
+@pytest.mark.parametrize("good_units", [0, 8])
+def test_torch_and_the_playing_runtime_give_the_same_numbers(tiny, good_units):
+    config = tiny(net={"hidden": [32], "good_units": good_units})
+    learner = Learner(config)
     advance(learner, 2)
     env = learner.workers[0].env
     policy = PolicyFile("x", learner.architecture, learner.network.to_tensors())
@@ -66,7 +69,7 @@ def test_torch_and_the_playing_runtime_give_the_same_numbers(tiny):
     legal = env.action_masks > 0
     np.testing.assert_allclose(logits[legal], torch_logits.numpy()[legal], atol=2e-5)
     np.testing.assert_allclose(outcomes, torch_outcomes.numpy(), atol=2e-5)
-    again = Learner(tiny())
+    again = Learner(config)
     again.network.load_tensors(policy.tensors)
     for name, tensor in again.network.to_tensors().items():
         np.testing.assert_allclose(tensor, policy.tensors[name], rtol=1e-6)
@@ -98,7 +101,7 @@ def test_it_learns_to_beat_random_opponents(tiny):
     config = tiny(
         decisions=40 * 64 * 64,
         game={"tables": 64, "share_3": 1.0, "share_4": 0.0, "share_5": 0.0, "share_6": 0.0},
-        net={"hidden": [64]},
+        net={"hidden": [64], "good_units": 16},
         ppo={"steps": 64, "minibatch": 1024, "learning_rate": 3e-3},
         pool={},
     )
@@ -115,13 +118,20 @@ def test_the_pool_decides_for_some_seats_and_only_the_learner_is_trained(tiny):
     worker = learner.workers[0]
     asked = []
     act = learner.pool.act
-    learner.pool.act = lambda env, rows, owners: asked.append(len(rows)) or act(env, rows, owners)
+
+    def watched(env, rows, owners):
+        assert (owners != LEARNER).all()
+        asked.append(len(rows))
+        return act(env, rows, owners)
+
+    learner.pool.act = watched
     advance(learner, 1)
     assert not asked  # the pool is used from 512 decisions on
-    advance(learner, 2)
+    for _ in range(2):
+        advance(learner, 1)
+        collected = worker.rollout.seats[CARRIED:]
+        assert (collected >= 0).all()  # every decision of a rollout is the learner's
     assert sum(asked) > 0
-    owners = learner.pool.owners(worker.env, 10**9)
-    assert set(np.unique(owners)) > {-1}
     learner.close()
 
 

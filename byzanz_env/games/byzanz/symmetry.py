@@ -14,13 +14,12 @@ May import the engine, the observation and the rules of its own room.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from byzanz_env._jit import njit
 from byzanz_env.games.byzanz.engine import NOTHING_LAID, State, legal_mask, mask_raise, mask_sales
-from byzanz_env.games.byzanz.observe import LAYOUT, OFFSETS
+from byzanz_env.games.byzanz.goods import PLANES
+from byzanz_env.games.byzanz.observe import OFFSETS
 from byzanz_env.games.byzanz.rules import (
     DISCARD,
     GIVE_CARD,
@@ -38,14 +37,6 @@ from byzanz_env.games.byzanz.rules import (
     TAKE,
 )
 
-PLANES: Final = np.array(
-    [
-        OFFSETS[part.name] + row * NUM_KINDS
-        for part in LAYOUT
-        if part.shape[-1] == NUM_KINDS
-        for row in range(part.size // NUM_KINDS)
-    ]
-)  # where each vector of 25 counts starts in an observation
 _HAND = OFFSETS["hand"]
 _LAID = OFFSETS["laid"]
 _OWN_BID = OFFSETS["bids"]
