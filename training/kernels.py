@@ -22,6 +22,7 @@ _copy_mask = make_copier(NUM_ACTIONS)
 @njit
 def sample_actions(
     logits: np.ndarray,  # [N, A] float32
+    columns: np.ndarray,  # [A] int64: where each action stands among the logits
     masks: np.ndarray,  # [N, A] int8
     rng: np.ndarray,  # [4] uint32
     actions: np.ndarray,  # out [N] int64
@@ -37,10 +38,10 @@ def sample_actions(
             if masks[row, action]:
                 legal[count] = action
                 count += 1
-                highest = max(highest, float(logits[row, action]))
+                highest = max(highest, float(logits[row, columns[action]]))
         total = 0.0
         for i in range(count):
-            weights[i] = np.exp(float(logits[row, legal[i]]) - highest)
+            weights[i] = np.exp(float(logits[row, columns[legal[i]]]) - highest)
             total += weights[i]
         point = (next_word(rng) + 0.5) / 4294967296.0 * total
         chosen = 0
@@ -178,6 +179,7 @@ def advantages(
 @njit
 def loss_gradient(
     logits: np.ndarray,  # [B, A] float32
+    columns: np.ndarray,  # [A] int64: where each action stands among the logits
     raw_outcomes: np.ndarray,  # [B, 12] float32
     masks: np.ndarray,  # [B, A] int8
     actions: np.ndarray,  # [B] int64
@@ -212,9 +214,9 @@ def loss_gradient(
             if masks[row, action]:
                 if action == actions[row]:
                     chosen = count
-                legal[count] = action
+                legal[count] = columns[action]
+                highest = max(highest, float(logits[row, legal[count]]))
                 count += 1
-                highest = max(highest, float(logits[row, action]))
         total = 0.0
         for i in range(count):
             probability[i] = np.exp(float(logits[row, legal[i]]) - highest)
@@ -261,6 +263,14 @@ def loss_gradient(
             error = float(raw_outcomes[row, MAX_PLAYERS + seat]) - float(targets[row, MAX_PLAYERS + seat])
             statistics[2] += error * error / 2
             d_outcomes[row, MAX_PLAYERS + seat] = margin_weight * error * scale
+
+
+@njit
+def take_columns(source: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+    """Copy some columns of each row, in the order given."""
+    for row in range(len(source)):
+        for i in range(len(columns)):
+            out[row, i] = source[row, columns[i]]
 
 
 @njit

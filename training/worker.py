@@ -116,7 +116,9 @@ class Worker:
             env.canonicalise()
             row = CARRIED + t
             logits, raw = self._forward(env.observations)
-            kernels.sample_actions(logits, env.action_masks, self.rng, actions, log_probs)
+            kernels.sample_actions(
+                logits, self.network.columns, env.action_masks, self.rng, actions, log_probs
+            )
             rollout.observations[row] = env.observations
             rollout.masks[row] = env.action_masks
             rollout.seats[row] = env.seats
@@ -203,6 +205,7 @@ class Worker:
         d_logits, d_raw = torch.empty(logits.shape), torch.empty(raw.shape)
         kernels.loss_gradient(
             logits.detach().float().numpy(),
+            self.network.columns,
             raw.detach().float().numpy(),
             buffers.masks,
             rollout.actions.reshape(-1)[indices],

@@ -151,6 +151,11 @@ def minibatch(size, seed):
     }
 
 
+def with_columns(given, columns):
+    logits, *others = given.values()
+    return logits, columns, *others
+
+
 def test_the_loss_and_its_gradient_equal_torch():
     size = 300
     given = minibatch(size, 1)
@@ -158,7 +163,11 @@ def test_the_loss_and_its_gradient_equal_torch():
     d_logits = np.empty((size, NUM_ACTIONS), dtype=np.float32)
     d_outcomes = np.empty((size, 12), dtype=np.float32)
     sums = np.zeros(8)
-    kernels.loss_gradient(*given.values(), coefficients, 1 / size, d_logits, d_outcomes, sums)
+    columns = np.random.default_rng(5).permutation(NUM_ACTIONS)
+    places = np.argsort(columns)
+    moved = {**given, "logits": np.ascontiguousarray(given["logits"][:, places])}
+    kernels.loss_gradient(*with_columns(moved, columns), coefficients, 1 / size, d_logits, d_outcomes, sums)
+    d_logits = d_logits[:, columns]
     tensors = {name: torch.tensor(array) for name, array in given.items()}
     tensors["logits"].requires_grad_()
     tensors["raw_outcomes"].requires_grad_()
@@ -178,8 +187,9 @@ def test_masked_entropy_is_the_logarithm_of_the_number_of_legal_actions():
     given["logits"][:] = 1.7
     sums = np.zeros(8)
     buffers = np.empty((50, NUM_ACTIONS), np.float32), np.empty((50, 12), np.float32)
-    kernels.loss_gradient(*given.values(), np.array([0.2, 0.0, 0.0, 0.0]), 1.0, *buffers, sums)
-    assert sums[3] == pytest.approx(sum(math.log(mask.sum()) for mask in given["masks"]), rel=1e-6)
+    given = with_columns(given, np.arange(NUM_ACTIONS))
+    kernels.loss_gradient(*given, np.array([0.2, 0.0, 0.0, 0.0]), 1.0, *buffers, sums)
+    assert sums[3] == pytest.approx(sum(math.log(mask.sum()) for mask in given[3]), rel=1e-6)
 
 
 def test_sampling_follows_the_masked_softmax():
@@ -188,7 +198,10 @@ def test_sampling_follows_the_masked_softmax():
     masks = np.zeros((size, NUM_ACTIONS), dtype=np.int8)
     masks[:, [3, 100, 287]] = 1
     actions, log_probs = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.float32)
-    kernels.sample_actions(logits, masks, np.array([1, 2, 3, 4], dtype=np.uint32), actions, log_probs)
+    columns = np.random.default_rng(5).permutation(NUM_ACTIONS)
+    moved = np.ascontiguousarray(logits[:, np.argsort(columns)])
+    rng = np.array([1, 2, 3, 4], dtype=np.uint32)
+    kernels.sample_actions(moved, columns, masks, rng, actions, log_probs)
     weights = np.exp(logits[0, [3, 100, 287]])
     for action, probability in zip((3, 100, 287), weights / weights.sum(), strict=True):
         assert (actions == action).mean() == pytest.approx(probability, abs=0.01)
