@@ -401,6 +401,7 @@ def test_the_ladder_refuses_a_page_without_marks(
     assert page.read_text() == "nothing here"
 
 
+ROOT = Path(__file__).parents[2]
 README = Path(command.__file__).with_name("README.md").read_text(encoding="utf-8")
 
 
@@ -419,3 +420,20 @@ def test_the_snippet_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> N
     (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     exec(compile(snippet, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("Estimate(mean=")
+
+
+def test_every_ladder_command_of_the_readme_is_one() -> None:
+    begin = "python -m byzanz_env.arena.ladder "
+    commands = [
+        line.partition("#")[0].split()[3:] for line in README.splitlines() if line.startswith(begin)
+    ]
+    assert len(commands) == 3
+    for words in commands:
+        arguments = ladder._parser().parse_args(words)
+        for pair in arguments.pair or ladder.PAIRS:
+            ladder._read_pair(pair)
+        assert arguments.into is None or (ROOT / arguments.into).samefile(
+            ROOT / "byzanz_env/arena/README.md"
+        )
+    table = ladder.between_marks(README)[1]
+    assert ladder.merge(table, []) == table  # new rows would leave those that stand there alone
