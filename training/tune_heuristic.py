@@ -207,6 +207,8 @@ def _tune_table(arguments: argparse.Namespace, data: dict[str, Any], players: in
         note = f"{players} players, seed {arguments.seed}: {tried} candidates, {taken} taken"
         data = {**data, "tuned": [*history, note], "weights": named_weights(weights)}
         write_atomically(arguments.file, (json.dumps(data, indent=1) + "\n").encode())
+    if data["tuned"] == history:
+        print(f"{players} players: no candidate was better, nothing was written", flush=True)
     report(players, arguments.seed, weights_array(data["weights"]), before)
     return data
 

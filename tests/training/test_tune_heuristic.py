@@ -57,6 +57,16 @@ def test_a_run_writes_a_new_version_and_can_be_taken_up(
     assert tune_heuristic.SHIPPED.read_bytes() == shipped
 
 
+def test_a_run_without_a_better_candidate_says_so_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tune_heuristic, "is_better", lambda *_: False)
+    monkeypatch.setattr(tune_heuristic, "REPORT_DEALS", 20)
+    assert tune_heuristic.main([str(tmp_path / "w.json"), "--players", "3", "--candidates", "2"]) == 0
+    assert "no candidate was better" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_step_changes_a_few_weights_that_matter_at_this_table() -> None:
     rng = np.random.default_rng(1)
     weights = weights_array(named_weights(load_valuation("heuristic")["weights"]))[3]
