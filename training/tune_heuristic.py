@@ -2,11 +2,14 @@
 
 A candidate plays one seat against copies of the champion, every deal in every seat: the champion itself
 would score exactly 1/n there, so nothing else has to be played for comparison. It changes a few weights at
-random, and becomes the champion when it is better beyond doubt. Candidates and deals are seeded. The data
-file is the only state, written at each new champion, so that tuning can be stopped and taken up again. The
-version of the heuristic rises whenever its weights change.
+random, and becomes the champion when it is better beyond doubt. Candidates and deals are seeded. The file
+is the only state, written at each new champion, so that tuning can be stopped and taken up again.
 
-    python -m training.tune_heuristic --players 4 --candidates 300
+    python -m training.tune_heuristic heuristic_2.json --players 4 --candidates 300
+
+The shipped heuristic is frozen, because results are compared over time: tuning starts from its weights and
+writes a file of its own, with the next version. To ship that, put it in the place of
+`byzanz_env/games/byzanz/heuristic_weights.json`; a test then asks for the new signature.
 """
 
 from __future__ import annotations
@@ -14,13 +17,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
+from byzanz_env.files import write_atomically
 from byzanz_env.games.byzanz import valuation
 from byzanz_env.games.byzanz.bidding import SHEET
 from byzanz_env.games.byzanz.bots import choose_scripted
@@ -37,10 +43,11 @@ from byzanz_env.games.byzanz.valuation import (
     weights_array,
 )
 
-DATA_FILE = Path(valuation.__file__).with_name("heuristic_weights.json")
+SHIPPED = Path(valuation.__file__).with_name("heuristic_weights.json")
 MARGIN = 0.02  # worth of a point ahead, beside the win itself: less noise
 CHUNK = 125  # deals between looks at the result
 MOST_CHUNKS = 24
+REPORT_DEALS = 2_500
 FIXED = frozenset(["eager"])
 
 
@@ -153,31 +160,58 @@ def report(players: int, seed: int, weights: np.ndarray, before: Valuation) -> N
     """Show what the weights are worth on deals that tuning has not seen."""
     after = make_valuation(weights)
     for name, other in (("greedy", valuation.load_valuation("greedy")), ("the weights before", before)):
-        share, half, margin = match(players, derive_seed(seed, 2**40, players), 2_500, after, other)
+        share, half, margin = match(players, derive_seed(seed, 2**40, players), REPORT_DEALS, after, other)
         print(
             f"{players} players against {name}: {share:.1%} +- {half:.1%}, margin {margin:.2f}", flush=True
         )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+def read_start(path: Path) -> dict[str, Any]:
+    """The weights to start from: those of an earlier tuning in this file, else the shipped ones."""
+    if path.resolve() == SHIPPED:
+        raise ValueError("the shipped weights are frozen: name a file of your own")
+    if path.exists():
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict) or not {"version", "tuned", "weights"} <= set(data):
+            raise ValueError(f"{path} is no file of weights: choose another name")
+        return data
+    data = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    return {**data, "version": data["version"] + 1}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Tune for each number of players in turn."""
+    parser = argparse.ArgumentParser(
+        "python -m training.tune_heuristic", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("file", type=Path, help="where the weights are written, and taken up again")
     parser.add_argument("--players", type=int, nargs="+", default=[4], choices=range(3, 7))
     parser.add_argument("--candidates", type=int, default=300, help="for each number of players")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--file", type=Path, default=DATA_FILE, help="weights to start from and to write")
-    arguments = parser.parse_args()
-    data = json.loads(arguments.file.read_text(encoding="utf-8"))
-    history = data["tuned"]
-    for players in arguments.players:
-        before = make_valuation(weights_array(data["weights"]))
-        champions = tune(before["weights"], players, arguments.candidates, arguments.seed)
-        for taken, (tried, weights) in enumerate(champions, start=1):
-            note = f"{players} players, seed {arguments.seed}: {tried} candidates, {taken} taken"
-            data.update(tuned=[*history, note], weights=named_weights(weights))
-            arguments.file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        history = data["tuned"]
-        report(players, arguments.seed, weights_array(data["weights"]), before)
+    arguments = parser.parse_args(words)
+    try:
+        data = read_start(arguments.file)
+        for players in arguments.players:
+            data = _tune_table(arguments, data, players)
+    except (ValueError, KeyError, OSError) as error:
+        print(f"tune_heuristic: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _tune_table(arguments: argparse.Namespace, data: dict[str, Any], players: int) -> dict[str, Any]:
+    """Tune for one number of players, writing every champion; returns the data with the last."""
+    before, history = make_valuation(weights_array(data["weights"])), data["tuned"]
+    champions = tune(before["weights"], players, arguments.candidates, arguments.seed)
+    for taken, (tried, weights) in enumerate(champions, start=1):
+        note = f"{players} players, seed {arguments.seed}: {tried} candidates, {taken} taken"
+        data = {**data, "tuned": [*history, note], "weights": named_weights(weights)}
+        write_atomically(arguments.file, (json.dumps(data, indent=1) + "\n").encode())
+    if data["tuned"] == history:
+        print(f"{players} players: no candidate was better, nothing was written", flush=True)
+    report(players, arguments.seed, weights_array(data["weights"]), before)
+    return data
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

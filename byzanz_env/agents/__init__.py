@@ -62,6 +62,11 @@ def _policy(spec: str) -> Agent:
 
     if spec.endswith(POLICY_SUFFIX):
         return load_policy(spec)
+    if spec in SCRIPTED or spec.partition(":")[0] in SEARCHES:
+        shipped = ", ".join(_shipped_names())
+        raise ValueError(
+            f"{spec} is no policy: +search needs a policy file or a shipped policy ({shipped})"
+        )
     if spec not in _shipped_names():
         raise ValueError(_unknown(spec))
     from byzanz_env.agents.shipped import path_of

@@ -172,7 +172,8 @@ def _play(
     columns = (TextColumn("deals"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=_is_silent(arguments, console)) as bar:
-        task = bar.add_task("deals", total=arguments.deals)
+        known = sum(deal < arguments.deals for deal in store.finished) if store is not None else 0
+        task = bar.add_task("deals", total=arguments.deals, completed=known)  # not part of the speed
         return run_match(
             match,
             crews,

@@ -85,9 +85,22 @@ def compare(first: np.ndarray, second: np.ndarray | float) -> Comparison:
         return Comparison(difference, 1.0)
     error = standard_error(differences)
     if error == 0:
-        return Comparison(difference, 1.0 if difference.mean == 0 else 0.0)
+        return _compare_without_spread(first, difference)
     t = abs(difference.mean) / error
     return Comparison(difference, float(2 * stdtr(difference.deals - 1, -t)))
+
+
+def _compare_without_spread(first: np.ndarray, difference: Estimate) -> Comparison:
+    """When all deals say the same, the spread says nothing: a sign test, and the interval of a sure share.
+
+    Shares that are the same and neither 0 nor 1 come from copies of one agent, and are exact.
+    """
+    mean, deals = difference.mean, difference.deals
+    p_value = 1.0 if mean == 0 else 2 * 0.5**deals
+    if (first == 0).all() or (first == 1).all():
+        slack = 1 - TAIL ** (1 / deals)
+        difference = Estimate(mean, mean - slack, mean + slack, deals)
+    return Comparison(difference, p_value)
 
 
 def compare_agents(results: Results, first: int, second: int) -> Comparison:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from byzanz_env.bench import ours, peers, report
+from byzanz_env.bench import agents, ours, peers, report
 from byzanz_env.bench.case import ALL_CORES, measure
 
 
@@ -19,7 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="folder for results.json, README.md and results.png")
     options = parser.parse_args(arguments)
     about = report.describe_machine()
-    cases = ours.cases(len(ALL_CORES)) + (peers.cases() if options.peers else [])
+    cores = len(ALL_CORES)
+    cases = ours.cases(cores) + agents.cases(cores) + (peers.cases() if options.peers else [])
     measure(cases, options.seconds, options.repetitions, lambda line: print(line, file=sys.stderr))
     results = report.as_json(cases, about)
     results |= {"memory": ours.memory(), "seconds": options.seconds, "repetitions": options.repetitions}

@@ -221,7 +221,9 @@ def test_weights_with_a_wrong_name_are_refused() -> None:
         ("ismcts:²", "from 1 to 1000000"),
         ("ismcts:1000001", "from 1 to 1000000"),
         ("heuristic:5", "did you mean heuristic"),
-        ("heuristic+search:5", "did you mean heuristic"),
+        ("heuristic+search:5", "heuristic is no policy: .search needs a policy file"),
+        ("ismcts:9+search:5", "ismcts:9 is no policy"),
+        ("heuristi+search:5", "did you mean heuristic"),
     ],
 )
 def test_bad_specs_say_what_is_wrong(spec: str, message: str) -> None:

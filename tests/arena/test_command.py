@@ -346,6 +346,43 @@ def test_the_ladder_is_written_between_its_marks(
     assert len(list((tmp_path / "deals").iterdir())) == 2
 
 
+def test_a_row_with_two_numbers_of_deals_is_two_matches_and_other_rows_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(f"{ladder.BEGIN}\n{ladder.END}\n")
+    into = ["--players", "4", "--store", str(tmp_path / "deals"), "--into", str(page)]
+    assert ladder.main(["--pair", "greedy", "random", "5", *into]) == 0
+    assert ladder.main(["--players", "3", "--pair", "heuristic", "greedy", "2", *into[2:]]) == 0
+    before = page.read_text().splitlines()
+    capsys.readouterr()
+    assert ladder.main(["--pair", "greedy", "random", "5", "3", *into]) == 0
+    after = page.read_text().splitlines()
+    assert [line.split("|")[1].strip() for line in after[3:5]] == ["3", "4"]
+    assert after[3] == before[3]  # another pair at another table
+    assert [i for i, line in enumerate(after) if line != before[i]] == [4]
+    cells = [cell.strip() for cell in after[4].split("|")]
+    assert cells[4] == "5 x 4 and 3 x 4"
+    shares = []
+    for words in re.findall(r"`byzanz eval (.*?)`", after[4]):
+        shares.append(terminal.percent(_report_of_shipped(tmp_path, words)["results"][0]["win_share"]))
+    assert shares == cells[5:7]
+
+
+def test_the_mirror_of_a_duel_is_the_duel_the_other_way_round() -> None:
+    both = players.play(players.duel(4, mirror=True), 6).results
+    other = players.play(players.duel(4, labels=("dice", "first")), 6).results
+    assert (both.points[:, 1] == other.points[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    "pair", [["greedy", "random"], ["greedy", "random", "many"], ["a", "b", "1", "2", "3"]]
+)
+def test_a_pair_that_is_none_is_refused(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert ladder.main(["--players", "3", "--pair", *pair]) == 2
+    assert "name A, B and one or two numbers of deals" in capsys.readouterr().err
+
+
 def _report_of_shipped(tmp_path: Path, words: str) -> dict[str, Any]:
     path = tmp_path / "row.json"
     assert command.main([*words.split(), "--json", str(path), "--quiet"]) == 0
@@ -364,6 +401,7 @@ def test_the_ladder_refuses_a_page_without_marks(
     assert page.read_text() == "nothing here"
 
 
+ROOT = Path(__file__).parents[2]
 README = Path(command.__file__).with_name("README.md").read_text(encoding="utf-8")
 
 
@@ -382,3 +420,20 @@ def test_the_snippet_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> N
     (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     exec(compile(snippet, "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("Estimate(mean=")
+
+
+def test_every_ladder_command_of_the_readme_is_one() -> None:
+    begin = "python -m byzanz_env.arena.ladder "
+    commands = [
+        line.partition("#")[0].split()[3:] for line in README.splitlines() if line.startswith(begin)
+    ]
+    assert len(commands) == 3
+    for words in commands:
+        arguments = ladder._parser().parse_args(words)
+        for pair in arguments.pair or ladder.PAIRS:
+            ladder._read_pair(pair)
+        assert arguments.into is None or (ROOT / arguments.into).samefile(
+            ROOT / "byzanz_env/arena/README.md"
+        )
+    table = ladder.between_marks(README)[1]
+    assert ladder.merge(table, []) == table  # new rows would leave those that stand there alone

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from byzanz_env._random import derive_seed
-from byzanz_env.agents import load
+from byzanz_env.agents import load, names
 from byzanz_env.arena.kernels import EVAL_STREAM, deal_seeds
 from byzanz_env.arena.match import WHOLE_WIN, DealResult, Match, Results
 from byzanz_env.arena.play import AgentFailureError, Game, Outcome, play_games
-from byzanz_env.arena.statistics import estimate, share_estimate, summarize
+from byzanz_env.arena.statistics import compare, estimate, share_estimate, summarize
 from byzanz_env.arena.tournament import run
 from byzanz_env.decisions import Decisions, agent_key
 from byzanz_env.games.byzanz.engine import STATE, deal, legal_mask, ranks, step
@@ -21,16 +21,29 @@ from byzanz_env.games.byzanz.rules import NUM_ACTIONS, OVER
 from tests.arena.players import Broken, Dice, First, Last, assert_same, duel, play
 
 
+def deterministic() -> list[str]:
+    """Every agent of the registry but those that draw random numbers."""
+    return [name for name in names() if name != "random" and ":" not in name]
+
+
 @pytest.mark.parametrize("players", [3, 4, 5, 6])
-@pytest.mark.parametrize("name", ["first", "last"])
+@pytest.mark.parametrize("name", deterministic())
 def test_a_deterministic_agent_among_copies_of_itself_scores_exactly_one_nth(
     players: int, name: str
 ) -> None:
-    results = play(duel(players, labels=(name, f"{name} (2)")), 20).results
+    match = duel(players, labels=(name, f"{name} (2)"))
+    results = run(match, [[load(name), load(name)]], 20).results
     share = summarize(results, 0, 0).win_share
     assert share.mean == 1 / players
     assert share.low == share.high == 1 / players
-    assert (results.points == results.points[:, :, :1].repeat(players, axis=2)).sum() < results.points.size
+    assert (results.points != results.points[..., :1]).any()  # the seats do not all get the same
+
+
+def test_an_agent_that_draws_is_level_with_itself_only_on_average() -> None:
+    match = duel(4, labels=("random", "random (2)"))
+    share = summarize(run(match, [[load("random"), load("random")]], 20).results, 0, 0).win_share
+    assert share.low < 1 / 4 < share.high
+    assert share.mean != 1 / 4
 
 
 @pytest.mark.parametrize("players", [3, 6])
@@ -57,6 +70,8 @@ def test_an_agent_against_itself_leaves_its_interval_as_rarely_as_it_should() ->
     spread = np.sqrt(tournaments * 0.05 * 0.95)
     assert 50 - 3 * spread < outside_score < 50 + 3 * spread
     assert 0 < outside_share < 50 + 3 * spread  # shares of so few games take few values: wider than needed
+    called_different = sum(compare(few, match.fair_share).p_value < 0.05 for few in shares)
+    assert 0 < called_different < 50 + 3 * spread
 
 
 @pytest.mark.parametrize("match", [duel(3, True), Match("round robin", 4, 7, ("first", "last", "dice"))])

@@ -40,7 +40,19 @@ def test_paired_comparison_in_closed_form() -> None:
     t = 2 * math.sqrt(3)
     assert found.p_value == pytest.approx(1 - t / math.sqrt(2 + t * t))  # two degrees of freedom
     assert compare(np.ones(5), np.ones(5)).p_value == 1.0
-    assert compare(np.ones(5), 0.5).p_value == 0.0
+
+
+def test_a_comparison_of_deals_that_all_say_the_same_claims_no_more_than_they_do() -> None:
+    few, many = compare(np.ones(5), 0.25), compare(np.ones(50), np.zeros(50))
+    assert few.p_value == 2 * 0.5**5  # all five deals point the same way
+    assert many.p_value == 2 * 0.5**50
+    slack = 1 - 0.025 ** (1 / 5)
+    assert (few.difference.low, few.difference.high) == pytest.approx((0.75 - slack, 0.75 + slack))
+    both_lost = compare(np.zeros(5), np.zeros(5))
+    assert both_lost.p_value == 1.0
+    assert both_lost.difference.low < 0 < both_lost.difference.high
+    copies = compare(np.full(5, 0.25), 0.25)
+    assert (copies.p_value, copies.difference.half_width) == (1.0, 0.0)
 
 
 def _results(match: Match, ranks: list[list[list[float]]]) -> Results:

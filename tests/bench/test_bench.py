@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from byzanz_env.bench import ours, peers, report
+from byzanz_env.bench import agents, ours, peers, report
 from byzanz_env.bench.__main__ import main
 from byzanz_env.bench.case import Case, Run, measure
 
@@ -48,6 +49,7 @@ def test_a_short_run_writes_json_page_and_plot(tmp_path: Path, capsys: pytest.Ca
     measured = {case["name"]: case["rate"] for case in results["cases"]}
     assert all(rate > 0 for rate in measured.values())
     assert "BatchEnv, 16,384 games, 1 thread" in measured
+    assert {"heuristic, 1,024 at once", "ismcts:200, one at a time", "arena, 1 thread"} <= set(measured)
     assert results["versions"]["numba"]
     assert (tmp_path / "README.md").read_text() in capsys.readouterr().out
     assert (tmp_path / "results.png").read_bytes().startswith(b"\x89PNG")
@@ -55,6 +57,14 @@ def test_a_short_run_writes_json_page_and_plot(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_game_keeps_at_most_two_kib_beside_the_arrays() -> None:
     assert ours.memory()["kept"] <= 2 * 1024
+
+
+def test_agents_are_asked_about_real_decisions_that_leave_a_choice() -> None:
+    observations, masks, keys, states = agents.sample()
+    assert observations.shape[0] == masks.shape[0] == keys.shape[0] == agents.BATCH
+    assert (masks.sum(axis=1) > 1).all()
+    assert set(states["phase"].tolist()) == set(range(5))  # all but the end
+    assert len(np.unique(observations, axis=0)) > agents.BATCH // 2
 
 
 def test_peers_are_looked_for_only_when_they_are_measured() -> None:
