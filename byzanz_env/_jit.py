@@ -37,12 +37,12 @@ STALE_AFTER_DAYS = 14
 
 @lru_cache(maxsize=1)
 def source_hash() -> str:
-    """Hash of the games' rooms, of every file that uses this door, and of the compiler's versions."""
+    """Hash of the games' rooms, of every file that compiles, and of the compiler's versions."""
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
     digest.update(str(numba.config.BOUNDSCHECK).encode())
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_bytes()
-        if PACKAGE / "games" in path.parents or b"_jit import" in source:
+        if PACKAGE / "games" in path.parents or b"numba" in source or b"_jit import" in source:
             digest.update(path.relative_to(PACKAGE).as_posix().encode())
             digest.update(source)
     return digest.hexdigest()[:20]

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "byzanz_env"
 # From the ground up: a module may import its own layer and those before it.
 LAYERS = (
     (
+        "byzanz_env._atomic",
         "byzanz_env._jit",
         "byzanz_env._random",
         "byzanz_env.errors",

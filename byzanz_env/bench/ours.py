@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from byzanz_env import BatchEnv, byzanz_v0
-from byzanz_env._jit import njit
 from byzanz_env._random import seed_generator
 from byzanz_env.bench.case import Case, Run
 from byzanz_env.games.byzanz.engine import STATE
-from byzanz_env.games.byzanz.tables import play_out, random_action, random_actions, step_rows
+from byzanz_env.games.byzanz.tables import play_out, random_actions, step_rows
 
 SIZES = (64, 1024, 16384)
 AEC = "One game, PettingZoo loop: last(), a random legal action, step()"
@@ -55,14 +54,6 @@ def _generator() -> np.ndarray:
     return rng
 
 
-@njit
-def _choose_rows(masks: np.ndarray, steps: int, out: np.ndarray, start: int, stop: int) -> None:
-    rng = np.empty(4, dtype=np.uint32)
-    seed_generator(rng, steps, start)
-    for row in range(start, stop):
-        out[row] = random_action(masks[row], rng)
-
-
 def batch_loop(games: int, threads: int, count_choice: bool = False) -> Callable[[], Run]:
     """Step BatchEnv with random legal actions; choosing them is timed only with `count_choice`.
 
@@ -72,13 +63,12 @@ def batch_loop(games: int, threads: int, count_choice: bool = False) -> Callable
     def make() -> Run:
         env = BatchEnv(games, PLAYERS, threads=threads)
         env.reset()
-        actions = np.zeros(games, dtype=np.int64)
 
         def run(seconds: float) -> tuple[int, float]:
             timed, steps, start = 0.0, 0, time.perf_counter()
             while time.perf_counter() - start < seconds:
                 chosen = time.perf_counter()
-                env._crew.run(_choose_rows, (env.action_masks, steps, actions), games)
+                actions = env.sample_actions(steps)
                 begun = time.perf_counter()
                 env.step(actions)
                 timed += time.perf_counter() - (chosen if count_choice else begun)

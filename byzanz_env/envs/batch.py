@@ -81,9 +81,10 @@ class BatchEnv:
         self.skip_forced = check_flag("skip_forced", skip_forced)
         self.first_row = check_count("first_row", first_row, 0)
         self._reward = check_reward(reward)
-        self._crew = Crew(check_count("threads", threads, 1))
         self._started = False
         self._allocate(check_tables(num_players, self.num_games))
+        shared = (self._states, self._chosen, self._actions, *self._dealt, *self._shown, *self._kept)
+        self._crew = Crew(check_count("threads", threads, 1), shared)
 
     def _allocate(self, players: np.ndarray) -> None:
         rows = self.num_games
@@ -102,7 +103,8 @@ class BatchEnv:
         self._all_rows = np.arange(rows)
         self._seen = np.zeros(rows, dtype=np.int8)
         self._actions = np.zeros(rows, dtype=np.int64)
-        self._settings = np.zeros(4, dtype=np.int64)
+        self._chosen = np.arange(rows)  # the rows at work, one action each
+        self._settings = np.zeros(tables.SETTINGS, dtype=np.int64)
         self._dealt = (self._settings, self._players, self._game_seeds)
         self._shown = (self._observations, self._masks, self._seats)
         self._kept = (self._games, self._rewards, self._dones, self._scores, self._winners, self._finals)
@@ -131,7 +133,7 @@ class BatchEnv:
         for array in (self._games, self._rewards, self._dones, self._scores, self._winners):
             array[...] = 0
         self._finals.view(np.uint8)[:] = 0
-        self._settings[:] = self.seed, self.first_row, self._reward, self.skip_forced
+        self._settings[:4] = self.seed, self.first_row, self._reward, self.skip_forced
         tables.game_seeds_of(self.seed, self.first_row, self._games, self._game_seeds)
         self._deal(self._all_rows)
         self._started = True
@@ -143,9 +145,20 @@ class BatchEnv:
         """
         self._check_started("step")
         chosen = self._all_rows if rows is None else self._check_rows(rows)
-        played = self._check_actions(actions, chosen)
-        arguments = (self._states, chosen, played, *self._dealt, *self._shown, *self._kept)
-        self._crew.run(tables.step_rows, arguments, len(chosen))
+        count = len(chosen)
+        self._actions[:count] = self._check_actions(actions, chosen.shape)
+        self._chosen[:count] = chosen
+        self._crew.run(tables.STEP, count)
+        if self._settings[tables.ILLEGAL]:
+            self._raise_illegal(count)
+
+    def sample_actions(self, seed: int) -> np.ndarray:
+        """One legal action per row, each as likely as the others, from the seed and the row alone."""
+        self._check_started("sample_actions")
+        self._chosen[:] = self._all_rows
+        self._settings[tables.CHOICE] = check_seed(seed)
+        self._crew.run(tables.CHOOSE, self.num_games)
+        return self._actions.copy()
 
     def deal(self, rows: Any, game_seeds: Any) -> None:
         """Put the games of these seeds on these tables instead of those that are there."""
@@ -160,7 +173,8 @@ class BatchEnv:
         self._deal(chosen)
 
     def _deal(self, rows: np.ndarray) -> None:
-        self._crew.run(tables.deal_rows, (self._states, rows, *self._dealt, *self._shown), len(rows))
+        self._chosen[: len(rows)] = rows
+        self._crew.run(tables.DEAL, len(rows))
 
     def close(self) -> None:
         """End the threads; the games stay."""
@@ -290,18 +304,18 @@ class BatchEnv:
     def _check_rows(self, rows: Any, repeats: bool = False) -> np.ndarray:
         return check_rows(rows, self._seen, repeats)
 
-    def _check_actions(self, actions: Any, rows: np.ndarray) -> np.ndarray:
+    def _check_actions(self, actions: Any, shape: tuple[int, ...]) -> np.ndarray:
         given = np.asarray(actions)
-        if given.shape != rows.shape:
-            raise ValueError(f"actions have shape {given.shape}; one per row is {rows.shape}")
-        if given.dtype.kind not in "iu" and len(rows):
+        if given.shape != shape:
+            raise ValueError(f"actions have shape {given.shape}; one per row is {shape}")
+        if given.dtype.kind not in "iu" and shape != (0,):
             raise ValueError(f"actions are of type {given.dtype}; they must be integers")
-        played = self._actions[: len(rows)]
-        played[:] = given
-        place = tables.find_illegal_rows(self._masks, rows, played)
-        if place >= 0:
-            row, action = int(rows[place]), int(played[place])
-            phase = int(self._states["phase"][row])
-            seat, mask = int(self._seats[row]), self._masks[row]
-            raise IllegalActionError(explain_illegal(row, seat, phase, action, mask))
-        return played
+        return given
+
+    def _raise_illegal(self, count: int) -> None:
+        """Name the first action at fault; the crew has found one, and no row has moved."""
+        rows, actions = self._chosen[:count], self._actions[:count]
+        place = tables.find_illegal_rows(self._masks, rows, actions)
+        row, phase = int(rows[place]), int(self._states["phase"][rows[place]])
+        seat, mask = int(self._seats[row]), self._masks[row]
+        raise IllegalActionError(explain_illegal(row, seat, phase, int(actions[place]), mask))

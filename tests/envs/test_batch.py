@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from byzanz_env import BatchEnv, IllegalActionError, byzanz_v0
 from byzanz_env._random import derive_seed
 from byzanz_env.decisions import agent_key, game_keys
-from byzanz_env.envs.crew import Crew
+from byzanz_env.envs import crew
 from byzanz_env.games.byzanz.engine import STATE
 from byzanz_env.games.byzanz.rules import OVER
 from byzanz_env.games.byzanz.tables import REWARDS, random_actions
@@ -403,25 +404,140 @@ def test_decisions_are_what_the_seats_may_know() -> None:
     assert (dealt_anew["phase"] != OVER).all()
 
 
-def test_a_crew_passes_on_errors_and_works_again() -> None:
-    crew = Crew(3)
-    done = []
+def big_batch(threads: int = 3) -> BatchEnv:
+    env = BatchEnv(400, 3, seed=1, threads=threads)
+    env.reset()
+    env.step(env.sample_actions(0))
+    return env
 
-    def work(log: list[tuple[int, int]], start: int, stop: int) -> None:
-        if start and not log:
-            raise RuntimeError(f"stopped at {start}")
-        done.append((start, stop))
 
-    with pytest.raises(RuntimeError, match="stopped"):
-        crew.run(work, ([],), 9, smallest=1, head_start=0)
-    done.clear()
-    crew.run(work, ([(0, 0)],), 10, smallest=1, head_start=0)
-    assert sorted(done) == [(0, 3), (3, 6), (6, 10)]
-    crew.close()
-    done.clear()
-    crew.run(work, ([(0, 0)],), 2, smallest=1, head_start=0)
-    assert sorted(done) == [(0, 1), (1, 2)]
-    crew.close()
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_the_threads_of_a_crew_take_part_and_fall_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    env, alone = big_batch(), big_batch(threads=1)
+    board = env._crew._board
+    places = board[crew.LINE + crew.PLACE :: crew.LINE]
+    wait_until(lambda: (places == crew.ASLEEP).all())
+    actions = alone.sample_actions(1)
+    serve = crew.serve
+
+    def idle_caller_serve(board: np.ndarray, member: int, *at: object) -> bool:
+        return serve(board, member, *at) if member else idle_caller(board)
+
+    monkeypatch.setattr(crew, "serve", idle_caller_serve)
+    env.step(actions)
+    monkeypatch.undo()
+    alone.step(actions)
+    assert_same(snapshot(alone), snapshot(env))
+    wait_until(lambda: (places == crew.ASLEEP).all())
+
+
+def idle_caller(board: np.ndarray) -> bool:
+    """Offers the work as the caller does, and leaves all of it to the others."""
+    board[crew.KIND] = board[crew.WANTED]
+    board[crew.NEXT :: crew.LINE] = 0
+    places = board[crew.LINE + crew.PLACE :: crew.LINE]
+    places[:] = crew.OFFERED
+    wait_until(lambda: bool((places == crew.ASLEEP).all()))
+    return True
+
+
+def test_an_error_in_a_thread_is_raised_and_the_crew_works_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    env, alone = big_batch(threads=2), big_batch(threads=1)
+    wait_until(lambda: bool((env._crew._board[crew.LINE :: crew.LINE] == crew.ASLEEP).all()))
+
+    serve = crew.serve
+
+    def stumble(board: np.ndarray, member: int, *at: object) -> bool:
+        if member:
+            raise RuntimeError(f"member {member} stumbled")
+        return serve(board, member, *at)
+
+    monkeypatch.setattr(crew, "serve", stumble)
+
+    def play_until_it_shows() -> None:
+        for seed in range(1, 1000):  # the caller may be done before a thread has stumbled
+            actions = alone.sample_actions(seed)
+            alone.step(actions)
+            env.step(actions)
+
+    with pytest.raises(RuntimeError, match="stumbled"):
+        play_until_it_shows()
+    monkeypatch.undo()
+    for seed in range(50):
+        actions = alone.sample_actions(seed)
+        alone.step(actions)
+        env.step(actions)
+    assert_same(snapshot(alone), snapshot(env))
+
+
+def test_a_closed_batch_goes_on_with_new_threads() -> None:
+    env, alone = big_batch(), big_batch(threads=1)
+    before = list(env._crew._members)
+    env.close()
+    for member in before:
+        member.join(60)
+        assert not member.is_alive()
+    env.step(env.sample_actions(5))
+    alone.step(alone.sample_actions(5))
+    assert_same(snapshot(alone), snapshot(env))
+    members = list(env._crew._members)
+    assert members
+    assert before[0] not in members
+    del env
+    for member in members:  # they do not keep the batch alive, and end with it
+        member.join(60)
+        assert not member.is_alive()
+
+
+def test_a_caller_whose_threads_lost_their_core_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    env, alone = big_batch(2), big_batch(threads=1)
+    answers = iter([False, False, True, True])
+    monkeypatch.setattr(crew, "gather", lambda board, members: next(answers))
+    waits: list[float] = []
+    monkeypatch.setattr(crew.time, "sleep", waits.append)
+    env._crew._wait(2)
+    assert len(waits) == 2
+    monkeypatch.undo()
+    env.step(env.sample_actions(1))
+    alone.step(alone.sample_actions(1))
+    assert_same(snapshot(alone), snapshot(env))
+
+
+@pytest.mark.plain
+def test_sampled_actions_are_legal_and_depend_on_seed_and_row_alone() -> None:
+    env, other = BatchEnv(300, 3, seed=1, threads=2), BatchEnv(300, 3, seed=1)
+    with pytest.raises(ValueError, match="call reset"):
+        env.sample_actions(0)
+    env.reset()
+    other.reset()
+    for seed in range(3):
+        actions = env.sample_actions(seed)
+        assert env.action_masks[np.arange(300), actions].all()
+        assert actions.tolist() == other.sample_actions(seed).tolist()
+        env.step(actions)
+        other.step(actions)
+    assert len(set(env.sample_actions(7).tolist())) > 5
+    assert env.sample_actions(7).tolist() != env.sample_actions(8).tolist()
+    with pytest.raises(ValueError, match="seed is -1"):
+        env.sample_actions(-1)
+
+
+@pytest.mark.plain
+def test_an_illegal_action_changes_nothing_compiled_or_not() -> None:
+    env = BatchEnv(3, 4, threads=2)
+    env.reset()
+    before = snapshot(env)
+    with pytest.raises(IllegalActionError, match="row 2"):
+        env.step([0, 0, 1])
+    assert_same(before, snapshot(env))
+    env.step([0, 0, 0])
+    assert (env.seats == 1).all()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only systems that fork need it")

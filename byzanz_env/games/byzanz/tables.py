@@ -6,6 +6,7 @@ the engine and the observation of its own room.
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 from byzanz_env._jit import njit
@@ -25,6 +26,8 @@ from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS, OVER
 REWARDS = ("win", "rank", "margin", "points")
 WIN, RANK, MARGIN, POINTS = range(4)
 MARGIN_SCALE = 10.0
+CHECK, STEP, DEAL, CHOOSE = range(4)  # kinds of work on rows
+SETTINGS, CHOICE, ILLEGAL = 6, 4, 5  # how many settings, and the places of those that change
 
 
 @njit
@@ -177,6 +180,68 @@ def step_rows(
 
 
 @njit
+def choose_rows(
+    masks: np.ndarray, rows: np.ndarray, seed: int, out: np.ndarray, start: int, stop: int
+) -> None:
+    """Choose a legal action for each of `rows[start:stop]`, uniformly, from the seed and the row alone."""
+    rng = np.empty(4, dtype=np.uint32)
+    for place in range(start, stop):
+        seed_generator(rng, seed, int(rows[place]))
+        out[place] = random_action(masks[rows[place]], rng)
+
+
+@numba.njit(inline="always")  # type: ignore[untyped-decorator]
+def work_rows(
+    kind: int,
+    states: np.ndarray,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    settings: np.ndarray,  # seed, first row, reward, forced, seed of choices, whether an action is illegal
+    players: np.ndarray,
+    game_seeds: np.ndarray,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    seats: np.ndarray,
+    games: np.ndarray,
+    rewards: np.ndarray,
+    dones: np.ndarray,
+    scores: np.ndarray,
+    winners: np.ndarray,
+    finals: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:
+    """One piece of the work that threads share: CHECK, STEP, DEAL or CHOOSE for `rows[start:stop]`."""
+    if kind == CHECK:
+        if find_illegal_rows(masks, rows[start:stop], actions[start:stop]) >= 0:
+            settings[ILLEGAL] = 1
+    elif kind == STEP:
+        step_rows(
+            states,
+            rows,
+            actions,
+            settings,
+            players,
+            game_seeds,
+            observations,
+            masks,
+            seats,
+            games,
+            rewards,
+            dones,
+            scores,
+            winners,
+            finals,
+            start,
+            stop,
+        )
+    elif kind == DEAL:
+        deal_rows(states, rows, settings, players, game_seeds, observations, masks, seats, start, stop)
+    elif kind == CHOOSE:
+        choose_rows(masks, rows, int(settings[CHOICE]), actions, start, stop)
+
+
+@njit
 def game_seeds_of(seed: int, first_row: int, games: np.ndarray, out: np.ndarray) -> None:
     """The seeds of the games with these numbers, one per row."""
     for row in range(len(games)):
@@ -202,7 +267,7 @@ def random_action(mask: np.ndarray, rng: np.ndarray) -> int:
     """A uniformly random legal action; the mask has at least one."""
     count = 0
     for action in range(NUM_ACTIONS):
-        count += mask[action]
+        count += int(mask[action])
     left = below(rng, count)
     for action in range(NUM_ACTIONS):
         if mask[action] != 0:
