@@ -66,13 +66,13 @@ class PPO:
 
     steps: int = 64  # decisions a table plays for one update
     epochs: int = 2
-    minibatch: int = 8192  # decisions, over all workers
+    minibatch: int = 4096  # decisions, over all workers
     learning_rate: float = 1.2e-3
     learning_rate_end: float = 1e-4
     clip: float = 0.2
     entropy: float = 0.02
     entropy_end: float = 0.004
-    gae_lambda: float = 0.95  # over a seat's own decisions
+    gae_lambda: float = 0.85  # over a seat's own decisions
     winner_weight: float = 0.5  # of the loss of the predicted winner
     margin_weight: float = 0.25  # of the loss of the predicted margins
     gradient_norm: float = 0.5
