@@ -46,7 +46,7 @@ verify: $(READY)
 	$(BIN)/python -m tests.verify --games 20000 --jobs $(JOBS)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.verify --games 400 --jobs $(JOBS)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -q -m plain
-	$(BIN)/python -m tests.training.kill_runs 100
+	$(BIN)/python -m tests.training.kill_runs 500
 
 golden: $(READY)
 	$(BIN)/python -m tests.byzanz.golden
