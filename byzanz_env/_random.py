@@ -43,17 +43,29 @@ def below(rng: np.ndarray, limit: int) -> int:
 
 
 @njit
+def murmur3_add(state: int, word: int) -> int:
+    """The state of a MurmurHash3 after one more word; it begins as the seed."""
+    word = (word * 0xCC9E2D51) & 0xFFFFFFFF
+    word = (_rotate_left(word, 15) * 0x1B873593) & 0xFFFFFFFF
+    return (_rotate_left(state ^ word, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
+
+
+@njit
+def murmur3_end(state: int, words: int) -> int:
+    """The hash of so many words."""
+    state ^= 4 * words
+    state = ((state ^ (state >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+    state = ((state ^ (state >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+    return state ^ (state >> 16)
+
+
+@njit
 def murmur3(words: np.ndarray, seed: int) -> int:
     """MurmurHash3 (x86, 32 bit) of little-endian 32-bit words."""
     state = seed & 0xFFFFFFFF
     for i in range(len(words)):
-        word = (int(words[i]) * 0xCC9E2D51) & 0xFFFFFFFF
-        word = (_rotate_left(word, 15) * 0x1B873593) & 0xFFFFFFFF
-        state = (_rotate_left(state ^ word, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
-    state ^= 4 * len(words)
-    state = ((state ^ (state >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
-    state = ((state ^ (state >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
-    return state ^ (state >> 16)
+        state = murmur3_add(state, int(words[i]))
+    return murmur3_end(state, len(words))
 
 
 @njit

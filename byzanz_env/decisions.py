@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from byzanz_env._jit import njit
-from byzanz_env._random import derive_seed, murmur3
+from byzanz_env._random import derive_seed, murmur3_add, murmur3_end
 from byzanz_env.games.byzanz.redeal import redeal_rows
 
 
@@ -73,11 +73,14 @@ def game_keys(game_seeds: np.ndarray, seats: np.ndarray, agent: int) -> np.ndarr
 def decision_seeds(keys: np.ndarray, observations: np.ndarray) -> np.ndarray:
     """Mix each key with the observation it belongs to."""
     size = observations.shape[1]
-    words = np.zeros((size + 3) // 4, dtype=np.uint32)
+    count = (size + 3) // 4
     seeds = np.empty(len(keys), dtype=np.int64)
     for row in range(len(keys)):
-        words[:] = 0
-        for i in range(size):
-            words[i // 4] |= (int(observations[row, i]) & 0xFF) << (8 * (i % 4))
-        seeds[row] = derive_seed(int(keys[row]), murmur3(words, 0), murmur3(words, 1))
+        one, two = 0, 1  # two hashes at once: each alone waits for its own last word
+        for first in range(0, 4 * count, 4):
+            word = 0
+            for i in range(first, min(first + 4, size)):
+                word |= (int(observations[row, i]) & 0xFF) << (8 * (i - first))
+            one, two = murmur3_add(one, word), murmur3_add(two, word)
+        seeds[row] = derive_seed(int(keys[row]), murmur3_end(one, count), murmur3_end(two, count))
     return seeds

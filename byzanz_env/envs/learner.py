@@ -28,6 +28,26 @@ def _draw_seats(game_seeds: np.ndarray, players: np.ndarray) -> np.ndarray:
     return seats
 
 
+@njit
+def _book(
+    rows: np.ndarray,
+    paid: np.ndarray,
+    dones: np.ndarray,
+    learners: np.ndarray,
+    ended: np.ndarray,
+    rewards: np.ndarray,
+) -> np.ndarray:
+    """Add to `rewards` what the last step paid learners whose games go on; the rows where one ended."""
+    over, count = np.empty(len(rows), dtype=np.int64), 0
+    for row in rows:
+        if not ended[row]:
+            rewards[row] += paid[row, learners[row]]
+        if dones[row]:
+            over[count] = row
+            count += 1
+    return over[:count]
+
+
 class LearnerTables:
     """A batch in which each row waits for its learner, unless it is being played on.
 
@@ -107,9 +127,8 @@ class LearnerTables:
 
     def _collect(self, rows: np.ndarray) -> None:
         """Note what the last step brought the learners of these rows whose games are not over yet."""
-        counted = rows[~self.ended[rows]]
-        self.rewards[counted] += self.env.rewards[counted, self.learners[counted]]
-        over = rows[self.env.dones[rows]]
+        env = self.env
+        over = _book(rows, env.rewards, env.dones, self.learners, self.ended, self.rewards)
         if len(over):
             self._note_ends(over)
             self.ended[over] = True

@@ -58,7 +58,7 @@ def make_model(env: VecEnv) -> MaskablePPO:
         learning_rate=2e-3,
         gamma=1.0,
         ent_coef=0.003,
-        policy_kwargs={"net_arch": [128]},
+        policy_kwargs={"net_arch": [64]},
         seed=1,
         device="cpu",
     )
