@@ -74,13 +74,15 @@ def decision_seeds(keys: np.ndarray, observations: np.ndarray) -> np.ndarray:
     """Mix each key with the observation it belongs to."""
     size = observations.shape[1]
     count = (size + 3) // 4
+    seen = np.zeros(4 * count, dtype=np.int8)  # an observation, filled up to whole words
+    words = seen.view(np.uint32)
     seeds = np.empty(len(keys), dtype=np.int64)
     for row in range(len(keys)):
+        for i in range(size):
+            seen[i] = observations[row, i]
         one, two = 0, 1  # two hashes at once: each alone waits for its own last word
-        for first in range(0, 4 * count, 4):
-            word = 0
-            for i in range(first, min(first + 4, size)):
-                word |= (int(observations[row, i]) & 0xFF) << (8 * (i - first))
+        for i in range(count):
+            word = int(words[i])
             one, two = murmur3_add(one, word), murmur3_add(two, word)
         seeds[row] = derive_seed(int(keys[row]), murmur3_end(one, count), murmur3_end(two, count))
     return seeds
