@@ -10,8 +10,8 @@ When one call followed quickly on the other, a thread looks out for the next off
 otherwise, and after that, it sleeps. Threads are made when first needed, and again after a fork, which
 copies none. Without the compiler the caller does all work.
 
-Compiled code gets the arrays by their addresses: to take fifteen arrays from Python costs as much as
-twenty rows, and to count references to them three rows in a hundred. The crew keeps the arrays alive.
+Compiled code gets the arrays by their addresses, so that a call neither takes fifteen arrays from Python
+nor counts references to them. The crew keeps the arrays alive.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from byzanz_env.games.byzanz.tables import CHECK, ILLEGAL, SETTINGS, STEP, work_
 
 SMALLEST = 128  # rows for each thread; with fewer a second one costs more than it brings
 FEW = 16  # rows that are not divided further
-LOOKS = 100_000  # at the board, some 50 microseconds: then a thread sleeps, and a caller waits otherwise
+LOOKS = 100_000  # at the board: then a thread sleeps, and a caller waits otherwise
 SOON = 100e-6  # seconds between calls that make it worth to look out for the next one
 PAUSE = 50e-6  # seconds between looks of a caller whose threads have no core
 
