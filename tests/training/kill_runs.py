@@ -21,7 +21,7 @@ from training.display import Display
 from training.runs import Run
 from training.train import Training
 
-# Processes are forked from one that has everything imported and compiled, so that fifty kills fit into the tests.
+# Processes are forked from one that has everything loaded, so that fifty kills fit into the tests.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.training.warm"])
 
