@@ -13,7 +13,7 @@ everything else shows the first decision of the next one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -229,6 +229,19 @@ class BatchEnv:
             put_rows(array, source, target)
         for array in (self._observations, self._masks, self._seats):
             put_rows(array, source, target)
+
+    def keep(self) -> Callable[[], None]:
+        """Remember everything as it is; what is returned, called, puts it back."""
+        arrays = (*self._row_arrays().values(), self._games, *self._shown, self._settings)
+        kept = [(array.view(np.uint8), array.view(np.uint8).copy()) for array in arrays]
+        seed, started = self.seed, self._started
+
+        def put_back() -> None:
+            for array, copy in kept:
+                array[...] = copy
+            self.seed, self._started = seed, started
+
+        return put_back
 
     def _row_arrays(self) -> dict[str, np.ndarray]:
         """All that a row is, but its number of games."""

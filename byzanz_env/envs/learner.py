@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,9 @@ class LearnerTables:
         self.learners = np.zeros(env.num_games, dtype=np.int64)  # the learner's seat in each row
         self.rewards = np.zeros(env.num_games, dtype=np.float32)  # of the learner, since its last decision
         self.ended = np.zeros(env.num_games, dtype=np.bool_)  # whether its game ended since then
+        self._are_ours = all(
+            type(agent).__module__.startswith("byzanz_env.") for agent in self.seating.agents
+        )
         self._fixed = self._check_seat(seat)
         self._check_opponents()
         self._all_rows = np.arange(env.num_games)
@@ -98,6 +102,23 @@ class LearnerTables:
             seats = (learners[there] + distance) % players[there]
             self.seating.agent_at[chosen[there], seats] = (distance - 1) % len(self.seating.agents)
 
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Put everything back if an opponent fails on the way; our own never do, and cost no copies."""
+        if self._are_ours:
+            yield
+            return
+        put_back = self.env.keep()
+        arrays = (self.learners, self.rewards, self.ended, self.seating.agent_at)
+        kept = [(array, array.copy()) for array in arrays]
+        try:
+            yield
+        except BaseException:
+            put_back()
+            for array, copy in kept:
+                array[...] = copy
+            raise
+
     def start(self, rows: np.ndarray | None = None) -> None:
         """After a deal: seat everybody and play on to the first decision of each learner."""
         chosen = self._all_rows if rows is None else rows
@@ -108,11 +129,12 @@ class LearnerTables:
 
     def step(self, actions: Any) -> None:
         """Play the learners' actions in all rows and go on to their next decisions."""
-        self.env.step(actions)
-        self.rewards[:] = 0
-        self.ended[:] = False
-        self._collect(self._all_rows)
-        self.play_on(self._all_rows)
+        with self.all_or_nothing():
+            self.env.step(actions)
+            self.rewards[:] = 0
+            self.ended[:] = False
+            self._collect(self._all_rows)
+            self.play_on(self._all_rows)
 
     def play_on(self, rows: np.ndarray) -> None:
         """Let the opponents decide until every row waits for its learner.

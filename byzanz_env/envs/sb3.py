@@ -46,7 +46,7 @@ class _EpisodeTables(LearnerTables):
 class ByzanzVecEnv(VecEnv):  # type: ignore[misc]
     """`num_tables` tables with one learning seat each; other arguments as of `ByzanzSingle` and BatchEnv.
 
-    An illegal action raises IllegalActionError and changes nothing.
+    An illegal action, of a learner or of an opponent, raises IllegalActionError and changes nothing.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class ByzanzVecEnv(VecEnv):  # type: ignore[misc]
             self._first_seed, self._resets = int(self._seeds[0]), 0
         elif not self._playing and self._resets == 0:
             self._first_seed = tables.env.seed
-        tables.env.reset(
-            derive_seed(self._first_seed, self._resets, 0) if self._resets else self._first_seed
-        )
-        tables.ended[:] = False
-        tables.start()
+        seed = derive_seed(self._first_seed, self._resets, 0) if self._resets else self._first_seed
+        with tables.all_or_nothing():
+            tables.env.reset(seed)
+            tables.ended[:] = False
+            tables.start()
         tables.final_observations.clear()
         self._resets += 1
         self._playing = True

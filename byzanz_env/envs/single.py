@@ -102,16 +102,17 @@ class ByzanzSingle(gymnasium.Env[np.ndarray, int]):
         super().reset(seed=seed)
         tables = self._tables
         game_seed = int(self.np_random.integers(2**63)) if seed is None else check_seed(seed)
-        tables.env.reset()
-        while True:
-            tables.env.deal(_ROW, [game_seed])
-            tables.ended[0] = False
-            tables.seat_learners()
-            tables.play_on(_ROW)
-            if not tables.ended[0]:
-                break
-            game_seed = int(self.np_random.integers(2**63))  # the learner had nothing to decide in it
-        tables.rewards[0] = 0
+        with tables.all_or_nothing():
+            tables.env.reset()
+            while True:
+                tables.env.deal(_ROW, [game_seed])
+                tables.ended[0] = False
+                tables.seat_learners()
+                tables.play_on(_ROW)
+                if not tables.ended[0]:
+                    break
+                game_seed = int(self.np_random.integers(2**63))  # the learner had nothing to decide in it
+            tables.rewards[0] = 0
         self._playing = True
         return tables.env.observations[0].copy(), self._info()
 

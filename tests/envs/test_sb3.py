@@ -10,6 +10,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 from byzanz_env import ByzanzSingle, IllegalActionError
+from byzanz_env.decisions import Decisions
 from byzanz_env.envs.sb3 import ByzanzVecEnv
 from byzanz_env.games.byzanz.tables import random_actions
 
@@ -99,6 +100,41 @@ def test_an_illegal_action_raises_and_changes_nothing() -> None:
     with pytest.raises(IllegalActionError, match="row 3"):
         env.step(actions)
     assert env.tables.env.states.tobytes() == before
+
+
+class FirstLegal:
+    """Takes the first legal action, or while it cheats a number that is none."""
+
+    name = "cheat"
+    cheats = False
+
+    def act(self, decisions: Decisions) -> np.ndarray:
+        return decisions.masks.argmax(axis=1) - 1000 * self.cheats
+
+
+def test_a_reset_or_step_with_an_illegal_answer_of_an_opponent_did_not_happen() -> None:
+    agent = FirstLegal()
+    env, fair = ByzanzVecEnv(6, 3, agent, seed=2), ByzanzVecEnv(6, 3, FirstLegal(), seed=2)
+    agent.cheats = True
+    with pytest.raises(IllegalActionError, match="opponent cheat"):
+        env.reset()
+    assert get_action_masks(env).all()  # still before the first game
+    agent.cheats = False
+    assert env.reset().tobytes() == fair.reset().tobytes()
+    failed = 0
+    for seed in range(1, 150):
+        actions = legal_choices(env, seed)
+        before, agent.cheats = env.tables.env.save(), True
+        try:
+            mine = env.step(actions)
+        except IllegalActionError:
+            failed += 1
+            assert env.tables.env.save() == before
+            agent.cheats = False
+            mine = env.step(actions)
+        others = fair.step(actions)
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(mine[:3], others[:3], strict=True))
+    assert failed > 50
 
 
 def test_maskable_ppo_learns_to_beat_random_opponents() -> None:

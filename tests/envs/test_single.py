@@ -226,6 +226,41 @@ def test_an_opponent_that_breaks_the_rules_is_named_and_nothing_moves(
     assert seating.answer().tolist() == [0, 1, 2, 3]
 
 
+class CheatsAtTimes(FirstLegal):
+    """Keeps the rules for so many calls, then commits what it never laid out until it is forgiven."""
+
+    name = "cheat"
+
+    def __init__(self, honest: int) -> None:
+        self.honest = honest
+
+    def act(self, decisions: Decisions) -> np.ndarray:
+        self.honest -= 1
+        return super().act(decisions) if self.honest >= 0 else np.full(len(decisions), COMMIT)
+
+
+@pytest.mark.parametrize("honest", [0, 1])
+def test_a_reset_or_step_with_an_illegal_answer_of_an_opponent_did_not_happen(honest: int) -> None:
+    agent, fair = CheatsAtTimes(10**6), ByzanzSingle(4, FirstLegal(), seat=1)
+    env = ByzanzSingle(4, agent, seat=1)
+    for one in (env, fair):
+        one.reset(seed=3)
+    agent.honest = 0
+    before = env._tables.env.save()
+    with pytest.raises(IllegalActionError, match="opponent cheat"):
+        env.reset(seed=8)
+    agent.honest = honest
+    with pytest.raises(IllegalActionError, match="opponent cheat"):
+        env.step(0)
+    assert env._tables.env.save() == before
+    agent.honest = 10**6
+    for _ in range(20):
+        action = int(fair.action_masks().argmax())
+        mine, others = env.step(action), fair.step(action)
+        assert mine[0].tobytes() == others[0].tobytes()
+        assert mine[1:3] == others[1:3]
+
+
 def test_seating_asks_each_agent_once_for_its_rows_only() -> None:
     asked: list[tuple[str, int]] = []
 
