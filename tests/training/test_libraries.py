@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 
 from byzanz_env import IllegalActionError
 from byzanz_env.agents import load
@@ -45,6 +47,39 @@ def test_the_exported_file_plays_what_the_network_plays(tmp_path: Path) -> None:
         actions = sb3.agent_of(model).act(decisions)
         assert load(str(path)).act(decisions).tolist() == actions.tolist()
         batch.step(actions)
+
+
+def test_the_quick_distribution_is_that_of_sb3_contrib() -> None:
+    rng = torch.Generator().manual_seed(1)
+    masks = torch.rand((64, 288), generator=rng) < 0.05
+    masks[:, 7] = True
+    actions = torch.multinomial(masks.float(), 1, generator=rng).squeeze(1)
+    found = []
+    for kind in (sb3.QuickDistribution, MaskableCategoricalDistribution):
+        logits = (
+            (4 * torch.randn((64, 288), generator=torch.Generator().manual_seed(2)))
+            .double()
+            .requires_grad_()
+        )
+        distribution = kind(288).proba_distribution(logits)
+        everything = distribution.log_prob(actions).detach()  # without a mask
+        distribution.apply_masking(masks.numpy())
+        log_prob, entropy = distribution.log_prob(actions), distribution.entropy()
+        (log_prob.sum() + 3 * entropy.sum()).backward()
+        found.append((everything, log_prob, entropy, logits.grad, distribution.mode()))
+    for mine, theirs in zip(*found, strict=True):
+        assert torch.allclose(mine, theirs, rtol=1e-6, atol=1e-9)
+
+
+def test_the_quick_distribution_draws_what_its_probabilities_say() -> None:
+    torch.manual_seed(3)
+    logits = torch.log(torch.tensor([0.1, 0.2, 0.3, 0.4])).repeat(40_000, 1)
+    distribution = sb3.QuickDistribution(4).proba_distribution(logits)
+    distribution.apply_masking(np.tile([True, False, True, True], (40_000, 1)))
+    drawn = torch.bincount(distribution.sample(), minlength=5) / 40_000
+    wanted = torch.tensor([1, 0, 3, 4, 0]) / 8
+    assert drawn[1] == drawn[4] == 0
+    assert (drawn - wanted).abs().max() < 0.0125  # five standard errors
 
 
 def test_evaluation_is_fair_and_names_who_cheats() -> None:
