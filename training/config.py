@@ -92,6 +92,7 @@ class Pool:
     """Opponents beside the present self: past selves and agents by name."""
 
     share: float = 0.0  # of the tables, with one to all but one seat given to an opponent
+    alone: float = 0.0  # of those tables, at which all but one seat are given to it in any case
     start: int = 10_000_000  # decisions before the pool is used
     every: int = 10_000_000  # decisions between two snapshots
     size: int = 16
@@ -146,6 +147,7 @@ class Config:
             (0 < ppo.clip < 1, "ppo.clip must lie between 0 and 1"),
             (0 <= ppo.gae_lambda <= 1, "ppo.gae_lambda must lie between 0 and 1"),
             (0 <= pool.share <= 1, "pool.share must lie between 0 and 1"),
+            (0 <= pool.alone <= 1, "pool.alone must lie between 0 and 1"),
             (pool.every > 0 and pool.size > 0, "pool.every and pool.size must be above 0"),
             (not pool.only or bool(pool.agents), "pool.only needs pool.agents to play against"),
             (MIN_PLAYERS <= evaluation.players <= MAX_PLAYERS, "evaluation.players must be 3 to 6"),

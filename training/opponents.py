@@ -60,13 +60,14 @@ class OpponentPool:
         if not self._members or (trained < self.config.start and not self.config.only):
             return np.full(env.num_games, LEARNER, dtype=np.int64)
         owners = np.empty(env.num_games, dtype=np.int64)
+        share, alone = (1.0, 1.0) if self.config.only else (self.config.share, self.config.alone)
         _owners(
             env.game_seeds,
             env.seats,
             np.asarray(env.num_players),
             len(self._members),
-            self.config.share,
-            self.config.only,
+            share,
+            alone,
             owners,
         )
         return owners
@@ -90,7 +91,7 @@ def _owners(
     players: np.ndarray,
     members: int,
     share: float,
-    only: bool,
+    alone: float,
     out: np.ndarray,
 ) -> None:
     rng = np.empty(4, dtype=np.uint32)
@@ -99,9 +100,11 @@ def _owners(
         seed_generator(rng, derive_seed(int(game_seeds[row]), POOL_STREAM, 0), 0)
         n = int(players[row])
         out[row] = LEARNER
-        if not only and below(rng, 1_000_000) >= share * 1_000_000:
+        if below(rng, 1_000_000) >= share * 1_000_000:
             continue
-        guests = n - 1 if only else 1 + below(rng, n - 1)
+        guests = 1 + below(rng, n - 1)
+        if below(rng, 1_000_000) < alone * 1_000_000:
+            guests = n - 1
         member = below(rng, members)
         for i in range(n):
             order[i] = i

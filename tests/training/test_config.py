@@ -50,6 +50,7 @@ def test_changes_override_the_file(tmp_path):
         ({"ppo": {"minibatch": 10**9}}, "ppo.minibatch"),
         ({"game": {"share_3": 0, "share_4": 0, "share_5": 0, "share_6": 0}}, "shares of game"),
         ({"pool": {"only": True}}, "pool.only needs"),
+        ({"pool": {"alone": 1.5}}, "pool.alone must lie between 0 and 1"),
         ({"evaluation": {"players": 7}}, "evaluation.players"),
     ],
 )

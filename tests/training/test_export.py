@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
-from training import best_response, onnx, ship, snapshot, throughput
+from training import best_response, comparison, onnx, ship, snapshot, throughput
+from training.config import from_table
 from training.display import Display
 from training.learner import Learner
 from training.runs import Run
@@ -87,14 +88,36 @@ def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):
         np.testing.assert_allclose(policy.tensors[name], tensor, rtol=1e-6)
 
 
-def test_the_profile_adds_up(monkeypatch, capsys):
-    def settings(workers, epochs, good_units):
-        game = {"tables": 8 * workers, "share_3": 1.0, "share_4": 0.0, "share_5": 0.0, "share_6": 0.0}
-        ppo = {"steps": 16, "minibatch": 64, "epochs": epochs}
-        net = {"hidden": [16], "good_units": good_units}
-        return {"workers": workers, "precision": "fp32", "game": game, "ppo": ppo, "net": net}
+def small_settings(workers, epochs, good_units):
+    game = {"tables": 8 * workers, "share_3": 1.0, "share_4": 0.0, "share_5": 0.0, "share_6": 0.0}
+    ppo = {"steps": 16, "minibatch": 64, "epochs": epochs}
+    net = {"hidden": [16], "good_units": good_units}
+    return {"workers": workers, "precision": "fp32", "game": game, "ppo": ppo, "net": net}
 
-    monkeypatch.setattr(throughput, "settings", settings)
+
+def test_the_comparison_gives_everybody_the_same_work(monkeypatch, capsys):
+    monkeypatch.setattr(comparison, "settings", small_settings)
+    config = from_table(small_settings(2, 2, 0))
+    ours = [("hidden.0.weight", (16, 489)), ("policy.weight", (288, 16))]
+    assert [(name, config.architecture.shapes[name]) for name, _ in ours] == ours
+    for model in comparison.rivals(config).values():
+        model.learn(1)
+        assert model.num_timesteps == config.batch
+        sizes = [tuple(weight.shape) for weight in model.policy.parameters() if weight.ndim == 2]
+        assert sizes == [(16, 489), (288, 16), (1, 16)]
+        assert (model.batch_size, model.n_epochs) == (64, 2)
+    assert comparison.main(["--rounds", "1"]) == 0
+    rows = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if "this trainer" in line or "Maskable" in line
+    ]
+    assert len(rows) == 4
+    assert rows[0].endswith("| 1.0 |")
+
+
+def test_the_profile_adds_up(monkeypatch, capsys):
+    monkeypatch.setattr(throughput, "settings", small_settings)
     assert throughput.main(["--updates", "2"]) == 0
     out = capsys.readouterr().out
     assert "2 workers:" in out

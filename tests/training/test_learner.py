@@ -12,7 +12,7 @@ from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile
 from training.evaluate import win_share
 from training.learner import Learner, TrainingError
-from training.opponents import LEARNER
+from training.opponents import LEARNER, _owners
 from training.worker import CARRIED
 
 
@@ -134,6 +134,27 @@ def test_the_pool_decides_for_some_seats_and_only_the_learner_is_trained(tiny):
         assert (collected >= 0).all()  # every decision of a rollout is the learner's
     assert sum(asked) > 0
     learner.close()
+
+
+def test_pool_members_take_as_many_seats_as_the_settings_say():
+    tables, players = 4000, 4
+    seeds, seats = np.arange(tables), np.zeros(tables, dtype=np.int64)
+    guests = {}
+    for share, alone in ((0.0, 1.0), (0.5, 0.0), (1.0, 0.4), (1.0, 1.0)):
+        taken = np.zeros(tables, dtype=np.int64)
+        for seat in range(players):
+            owners = np.empty(tables, dtype=np.int64)
+            _owners(seeds, seats + seat, np.full(tables, players), 2, share, alone, owners)
+            taken += owners != LEARNER
+        guests[share, alone] = np.bincount(taken, minlength=players) / tables
+    wanted = {
+        (0.0, 1.0): [1, 0, 0, 0],
+        (0.5, 0.0): [0.5, 1 / 6, 1 / 6, 1 / 6],
+        (1.0, 0.4): [0, 0.2, 0.2, 0.6],
+        (1.0, 1.0): [0, 0, 0, 1],
+    }
+    for settings, shares in wanted.items():
+        np.testing.assert_allclose(guests[settings], shares, atol=0.04)  # five standard errors
 
 
 def test_a_best_response_sits_alone_at_every_table(tiny):
