@@ -1,8 +1,10 @@
 """How exploitable is an opponent? Train a challenger against frozen copies of it and see how far it gets.
 
 `python -m training.best_response FILE --minutes 60` prints the challenger's win share above fair: a lower
-bound, because a longer or better training could find more. With `--power-check` the same training is also
-turned on the scripted `heuristic`; if it does not get far there, the first number says nothing.
+bound, because a longer or better training could find more. The challenger starts from the target's weights
+if it is a policy, from `--start POLICY` if that is given, or from scratch. With `--power-check` the same
+training from the same start is also turned on the scripted `heuristic`; if it does not get far there, the
+first number says nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from byzanz_env.agents import load
-from byzanz_env.agents.network import Architecture
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, save_policy
 from byzanz_env.decisions import Agent
 from byzanz_env.files import write_atomically
@@ -56,21 +57,24 @@ class Response:
         }
 
 
-def challenge(
-    target: str,
-    minutes: float,
-    players: int,
-    seed: int,
-    choose_deals: int,
-    report_deals: int,
-    scratch: bool,
-) -> tuple[Response, PolicyAgent]:
+@dataclass(frozen=True)
+class Plan:
+    """How a challenger is trained, chosen and judged."""
+
+    minutes: float
+    players: int
+    seed: int
+    workers: int
+    choose_deals: int
+    report_deals: int
+
+
+def challenge(target: str, start: PolicyFile | None, plan: Plan) -> tuple[Response, PolicyAgent]:
     """Train against copies of `target`; choose among checkpoints on some deals, report on others."""
     opponent = load(target)
-    start = None if scratch else _same_network(opponent)
-    settings = _settings(opponent.name, start, players, seed)
+    settings = _settings(opponent.name, start, plan)
     speed = _measure_speed(settings, opponent, start)
-    decisions = max(1, int(speed * minutes * 60))
+    decisions = max(1, int(speed * plan.minutes * 60))
     config = from_table({**settings, "decisions": decisions})
     learner = _learner(config, opponent, start)
     best_share, best = -1.0, _player(learner)
@@ -79,40 +83,43 @@ def challenge(
         while learner.updates < config.updates * part // CHECKPOINTS:
             learner.update()
         player = _player(learner)
-        share = win_share(player, opponent, players, choose_deals, CHOOSE_SEED).share
+        share = win_share(player, opponent, plan.players, plan.choose_deals, CHOOSE_SEED).share
         print(f"after {learner.trained:,} decisions: {share:.1%} of the wins", flush=True)
-        if share > best_share:
+        if share >= best_share:
             best_share, best = share, player
     spent = (time.monotonic() - begun) / 60
     learner.close()
-    result = win_share(best, opponent, players, report_deals, REPORT_SEED)
-    origin = "the target's weights" if start else "scratch"
+    result = win_share(best, opponent, plan.players, plan.report_deals, REPORT_SEED)
+    origin = f"the weights of {start.name}" if start else "scratch"
     return Response(target, origin, spent, learner.trained, result), best
 
 
-def _settings(name: str, start: Architecture | None, players: int, seed: int) -> dict[str, Any]:
-    network = {"hidden": list(start.hidden), "good_units": start.good_units} if start else {}
+def _settings(name: str, start: PolicyFile | None, plan: Plan) -> dict[str, Any]:
+    shape = start.architecture if start else None
+    ppo = {"epochs": 1, "learning_rate": 1e-3, "learning_rate_end": 2e-5}
     return {
         "name": f"against-{Path(name).name}",
-        "seed": seed,
-        "game": {f"share_{n}": float(n == players) for n in (3, 4, 5, 6)},
-        "net": network,
-        "ppo": {"learning_rate": 4e-4 if start else 1e-3, "learning_rate_end": 5e-5, "entropy": 0.01},
+        "seed": plan.seed,
+        "workers": plan.workers,
+        "game": {f"share_{n}": float(n == plan.players) for n in (3, 4, 5, 6)},
+        "net": {"hidden": list(shape.hidden), "good_units": shape.good_units} if shape else {},
+        "ppo": {**ppo, "learning_rate": 4e-4} if shape else ppo,
+        "reward": {"margin": 0.1, "margin_end": 0.0} if shape else {},
         "pool": {"only": True, "agents": ["random"]},  # replaced by the target itself below
-        "evaluation": {"players": players},
+        "evaluation": {"players": plan.players},
     }
 
 
-def _learner(config: Config, opponent: Agent, start: Architecture | None) -> Learner:
+def _learner(config: Config, opponent: Agent, start: PolicyFile | None) -> Learner:
     learner = Learner(config)
     learner.pool.agents = [opponent]
     learner.pool.replace([])
-    if start and isinstance(opponent, PolicyAgent):
-        learner.network.load_tensors(opponent.policy.tensors)
+    if start:
+        learner.network.load_tensors(start.tensors)
     return learner
 
 
-def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: Architecture | None) -> float:
+def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: PolicyFile | None) -> float:
     """Decisions per second, so that the schedules fit the time."""
     learner = _learner(from_table(dict(settings)), opponent, start)
     learner.update()
@@ -124,12 +131,13 @@ def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: Architec
     return speed
 
 
-def _same_network(opponent: Agent) -> Architecture | None:
-    """The target's network if a challenger can start from its weights."""
-    if isinstance(opponent, PolicyAgent):
-        shape = opponent.policy.architecture
+def _start(spec: str) -> PolicyFile | None:
+    """The policy of an agent if a challenger can start from its weights."""
+    agent = load(spec)
+    if isinstance(agent, PolicyAgent):
+        shape = agent.policy.architecture
         if shape.canonical and shape.outcome and shape.activation == "relu":
-            return shape
+            return agent.policy
     return None
 
 
@@ -146,28 +154,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--deals", type=int, default=2500, help="of the report (default 2500)")
     parser.add_argument("--choose-deals", type=int, default=500, help="to choose the checkpoint on")
-    parser.add_argument(
-        "--from-scratch", action="store_true", help="do not start from the target's weights"
-    )
+    parser.add_argument("--workers", type=int, default=2, help="threads (default 2)")
+    origin = parser.add_mutually_exclusive_group()
+    origin.add_argument("--start", help="a policy to start from (default: the target, if it is one)")
+    origin.add_argument("--from-scratch", action="store_true", help="start from random weights")
     parser.add_argument("--power-check", action="store_true", help=f"also challenge {POWER_TARGET}")
     parser.add_argument("--json", type=Path, help="write the results here")
     parser.add_argument("--export", type=Path, help="write the challenger as a policy file here")
     chosen = parser.parse_args(arguments)
     targets = [chosen.target, *([POWER_TARGET] if chosen.power_check else [])]
+    plan = Plan(
+        chosen.minutes, chosen.players, chosen.seed, chosen.workers, chosen.choose_deals, chosen.deals
+    )
     tables = []
     try:
+        start = None if chosen.from_scratch else _start(chosen.start or chosen.target)
+        if chosen.start and start is None:
+            raise ValueError(f"{chosen.start} is no policy that training could go on from")
         for target in targets:
-            response, challenger = challenge(
-                target,
-                chosen.minutes,
-                chosen.players,
-                chosen.seed,
-                chosen.choose_deals,
-                chosen.deals,
-                chosen.from_scratch,
-            )
+            response, challenger = challenge(target, start, plan)
             tables.append(response.table())
-            _report(response, is_power_check=target != chosen.target)
+            _report(response)
             if chosen.export and target == chosen.target:
                 save_policy(chosen.export, challenger.policy)
     except ValueError as error:
@@ -178,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _report(response: Response, is_power_check: bool) -> None:
+def _report(response: Response) -> None:
     result = response.result
     print(
         f"best response to {response.target} after {response.minutes:.0f} minutes "
@@ -186,7 +193,7 @@ def _report(response: Response, is_power_check: bool) -> None:
         f"±{result.half_width:.1%} of games with {result.players} players, "
         f"{response.above_fair:+.1%} against an even share"
     )
-    if is_power_check and result.players == 4:
+    if response.target == POWER_TARGET and result.players == 4:
         verdict = "holds" if result.share >= POWER_SHARE else "FAILS: the number above says little"
         print(f"power check ({POWER_SHARE:.0%} against {POWER_TARGET}): {verdict}")
 

@@ -56,7 +56,7 @@ def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, monkeypatch
     outputs = ["--json", str(tmp_path / "r.json"), "--export", str(tmp_path / "c.safetensors")]
     assert best_response.main([*arguments, *outputs, "--power-check"]) == 0
     first, second = json.loads((tmp_path / "r.json").read_text())
-    assert (first["start"], second["start"]) == ("the target's weights", "scratch")
+    assert first["start"] == second["start"] == "the weights of p"
     assert second["target"] == "heuristic"
     assert first["above_fair"] == pytest.approx(first["share"] - 0.25, abs=1e-4)
     challenger = read_policy(tmp_path / "c.safetensors")
@@ -66,9 +66,11 @@ def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, monkeypatch
     assert "power check" in capsys.readouterr().out
 
 
-def test_an_unknown_target_is_an_error_of_one_sentence(capsys):
+def test_a_wrong_target_or_start_is_an_error_of_one_sentence(capsys):
     assert best_response.main(["heuristik"]) == 2
     assert "heuristic" in capsys.readouterr().err
+    assert best_response.main(["greedy", "--start", "random"]) == 2
+    assert "random is no policy" in capsys.readouterr().err
 
 
 def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):
