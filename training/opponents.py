@@ -55,16 +55,16 @@ class OpponentPool:
         policy = PolicyFile(snapshot.name, self.architecture, snapshot.tensors)
         return PolicyAgent(policy, SNAPSHOT_TEMPERATURE)
 
-    def owners(self, env: BatchEnv, trained: int) -> np.ndarray:
-        """Which member decides in each row; LEARNER where the learner does."""
+    def owners(self, env: BatchEnv, rows: np.ndarray, trained: int) -> np.ndarray:
+        """Which member decides in each of these rows; LEARNER where the learner does."""
         if not self._members or (trained < self.config.start and not self.config.only):
-            return np.full(env.num_games, LEARNER, dtype=np.int64)
-        owners = np.empty(env.num_games, dtype=np.int64)
+            return np.full(len(rows), LEARNER, dtype=np.int64)
+        owners = np.empty(len(rows), dtype=np.int64)
         share, alone = (1.0, 1.0) if self.config.only else (self.config.share, self.config.alone)
         _owners(
-            env.game_seeds,
-            env.seats,
-            np.asarray(env.num_players),
+            env.game_seeds[rows],
+            env.seats[rows],
+            np.asarray(env.num_players)[rows],
             len(self._members),
             share,
             alone,

@@ -130,14 +130,15 @@ class Worker:
 
     def _let_opponents_play(self, t: int, trained: int) -> None:
         """Answer for seats that belong to the pool until the learner decides at every table."""
+        rows = np.arange(self.env.num_games)
         while True:
-            owners = self.pool.owners(self.env, trained)
-            rows = np.flatnonzero(owners != LEARNER)
+            owners = self.pool.owners(self.env, rows, trained)
+            theirs = owners != LEARNER
+            rows, owners = rows[theirs], owners[theirs]
             if not len(rows):
                 return
             self.env.canonicalise(rows)
-            actions = self.pool.act(self.env, rows, owners[rows])
-            self.env.step(actions, rows)
+            self.env.step(self.pool.act(self.env, rows, owners), rows)
             self._note_ends(rows[self.env.dones[rows]], t)
 
     def _note_ends(self, rows: np.ndarray, slot: int) -> None:
