@@ -105,8 +105,8 @@ def test_the_table_has_a_row_per_library() -> None:
         [Result("A", "1.0", "a.py", "all", 1234.5, 0.5, 0.03), Result("B", "2", "b.py", "some", 7)]
     )
     assert text.splitlines()[2:] == [
-        "| A | 1.0 | [a.py](a.py) | all | 1,234 | 0.50 +- 0.03 |",
-        "| B | 2 | [b.py](b.py) | some | 7 | - |",
+        "| A | 1.0 | [a.py](training/libraries/a.py) | all | 1,234 | 0.50 +- 0.03 |",
+        "| B | 2 | [b.py](training/libraries/b.py) | some | 7 | - |",
     ]
     scripts = {path.stem for path in runner.FOLDER.glob("*.py")} - {"__init__", "__main__", "common"}
     assert {script.name for script in runner.SCRIPTS} == scripts

@@ -79,14 +79,14 @@ def table(results: list[Result]) -> str:
         wins = "-"
         if found.win_share is not None and found.interval is not None:
             wins = f"{found.win_share:.2f} +- {found.interval:.2f}"
-        script = f"[{found.script}]({found.script})"
+        script = f"[{found.script}]({FOLDER.relative_to(ROOT).as_posix()}/{found.script})"
         speed = f"{found.steps_per_second:,.0f}"
         lines.append(f"| {found.library} | {found.version} | {script} | {found.works} | {speed} | {wins} |")
     return "\n".join(lines)
 
 
 def put_into_readme(text: str) -> None:
-    path = FOLDER / "README.md"
+    path = ROOT / "README.md"
     before, _, rest = path.read_text().partition(BEGIN)
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
 

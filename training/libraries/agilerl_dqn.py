@@ -2,8 +2,9 @@
 
     python -m training.libraries.agilerl_dqn --seconds 60
 
-AgileRL has no trainer for turn-based games, so the loop is here: what a seat saw and did is kept until its
-next decision, or the end of the game, closes the transition.
+AgileRL has no trainer for turn-based games, so the loop is here: what a seat saw, did and was paid is kept until
+its next decision, or the end of the game, closes the transition. Its DQN takes the best of all 288 values of
+what follows, legal or not; double Q-learning and rewards on the way keep that in bounds.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from training.libraries.common import (
 
 GAMES = 64
 NOTHING = -1
+POINT = 0.1  # the reward of a point
+GAMMA = 0.97
 
 
 class OpenTransitions:
@@ -42,10 +45,9 @@ class OpenTransitions:
         self.buffer = buffer
         self.observations = np.zeros((GAMES, MAX_PLAYERS, OBSERVATION_SIZE), dtype=np.float32)
         self.actions = np.full((GAMES, MAX_PLAYERS), NOTHING)
+        self.paid = np.zeros((GAMES, MAX_PLAYERS), dtype=np.float32)
 
-    def close(
-        self, rows: np.ndarray, seats: np.ndarray, following: np.ndarray, rewards: np.ndarray, done: bool
-    ) -> None:
+    def close(self, rows: np.ndarray, seats: np.ndarray, following: np.ndarray, done: bool) -> None:
         """Store the transitions of these seats, if they have acted before."""
         known = self.actions[rows, seats] != NOTHING
         rows, seats = rows[known], seats[known]
@@ -54,12 +56,13 @@ class OpenTransitions:
                 obs=torch.as_tensor(self.observations[rows, seats]),
                 action=torch.as_tensor(self.actions[rows, seats])[:, None],
                 next_obs=torch.as_tensor(following[known]),
-                reward=torch.as_tensor(rewards[known], dtype=torch.float32)[:, None],
+                reward=torch.as_tensor(self.paid[rows, seats])[:, None],
                 done=torch.full((len(rows), 1), float(done)),
                 batch_size=[len(rows)],
             ).to_tensordict()
             self.buffer.add(transition)
             self.actions[rows, seats] = NOTHING
+            self.paid[rows, seats] = 0
 
     def open(
         self, rows: np.ndarray, seats: np.ndarray, observations: np.ndarray, actions: np.ndarray
@@ -72,27 +75,30 @@ def train(seconds: float) -> tuple[DQN, Clock]:
     torch.manual_seed(1)
     observation_space = spaces.Box(0, 127, (OBSERVATION_SIZE,), np.float32)
     net_config = {"encoder_config": {"hidden_size": [128]}, "head_config": {"hidden_size": [128]}}
+    actions = spaces.Discrete(NUM_ACTIONS)
     agent = DQN(
-        observation_space, spaces.Discrete(NUM_ACTIONS), net_config=net_config, lr=5e-4, gamma=1.0, tau=0.01
+        observation_space, actions, net_config=net_config, lr=5e-4, gamma=GAMMA, tau=0.01, double=True
     )
     buffer = ReplayBuffer(max_size=50_000)
     waiting = OpenTransitions(buffer)
-    env = BatchEnv(GAMES, PLAYERS, seed=1, reward="margin", skip_forced=True)
+    env = BatchEnv(GAMES, PLAYERS, seed=1, reward="points", skip_forced=True)
     env.reset()
     rows = np.arange(GAMES)
     clock = Clock(seconds)
     while not clock.is_up():
         seen, seats = env.observations.astype(np.float32), env.seats.copy()
-        waiting.close(rows, seats, seen, np.zeros(GAMES), done=False)
+        waiting.close(rows, seats, seen, done=False)
         epsilon = max(0.05, 1.0 - clock.elapsed / (0.5 * clock.seconds))
         actions = agent.get_action(seen, epsilon=epsilon, action_mask=env.action_masks.copy())
         waiting.open(rows, seats, seen, actions)
         env.step(actions)  # an illegal action would raise here
+        waiting.paid += env.rewards * POINT
         clock.steps += GAMES
         ended = np.flatnonzero(env.dones)
         for seat in range(PLAYERS if len(ended) else 0):
             last = env.final_observations(ended, np.full(len(ended), seat)).astype(np.float32)
-            waiting.close(ended, np.full(len(ended), seat), last, env.rewards[ended, seat], done=True)
+            waiting.close(ended, np.full(len(ended), seat), last, done=True)
+        waiting.paid[ended] = 0  # also of seats that never acted
         if len(buffer) >= 1000:
             agent.learn(buffer.sample(256))
     return agent, clock

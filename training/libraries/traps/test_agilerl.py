@@ -20,10 +20,13 @@ def test_a_seat_that_has_not_acted_stores_nothing() -> None:
     rows, seats = np.array([3, 5]), np.array([0, 2])
     size = waiting.observations.shape[-1]
     seen, after = np.ones((2, size), dtype=np.float32), np.zeros((2, size), dtype=np.float32)
-    waiting.close(rows, seats, after, np.array([1.0, 2.0]), done=True)
+    waiting.close(rows, seats, after, done=True)
     assert len(buffer) == 0
     waiting.open(rows[:1], seats[:1], seen[:1], np.array([7]))
-    waiting.close(rows, seats, after, np.array([1.0, 2.0]), done=True)
+    waiting.paid[3, 0] = 0.5
+    waiting.close(rows, seats, after, done=True)
     assert len(buffer) == 1
-    waiting.close(rows, seats, after, np.array([1.0, 2.0]), done=True)
+    assert float(buffer.sample(1)["reward"]) == 0.5
+    assert waiting.paid[3, 0] == 0
+    waiting.close(rows, seats, after, done=True)
     assert len(buffer) == 1
