@@ -2,9 +2,9 @@
 
     python -m training.libraries.agilerl_dqn --seconds 60
 
-AgileRL has no trainer for turn-based games, so the loop is here: what a seat saw, did and was paid is kept until
-its next decision, or the end of the game, closes the transition. Its DQN takes the best of all 288 values of
-what follows, legal or not; double Q-learning and rewards on the way keep that in bounds.
+AgileRL has no trainer for turn-based games, so the loop is here: what a seat saw, did and was paid is kept
+until its next decision, or the end of the game, closes the transition. Its DQN takes the best of all 288
+values of what follows, legal or not; double Q-learning and rewards on the way keep that in bounds.
 """
 
 from __future__ import annotations
