@@ -7,11 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2] / "checkpoints"
-STRONGEST_FIRST = (
-    "strong",
-    "standard",
-    "quick",
-)  # others follow by name; the first is the default opponent
+# Others follow by name; the first that was made for a table's number of players is the default opponent.
+STRONGEST_FIRST = ("strong-4", "strong-5", "strong-6", "strong", "standard", "quick")
 INSTALLED = Path(sysconfig.get_path("data")) / "share" / "byzanz_env" / "checkpoints"
 
 
