@@ -25,6 +25,7 @@ from byzanz_env.files import write_atomically
 from training.config import Config, from_table
 from training.evaluate import CHOOSE_SEED, REPORT_SEED, WinShare, win_share
 from training.learner import Learner
+from training.network import fits
 
 CHECKPOINTS = 5
 WARM_UP_UPDATES = 3
@@ -112,8 +113,7 @@ def _settings(name: str, start: PolicyFile | None, plan: Plan) -> dict[str, Any]
 
 def _learner(config: Config, opponent: Agent, start: PolicyFile | None) -> Learner:
     learner = Learner(config)
-    learner.pool.agents = [opponent]
-    learner.pool.replace([])
+    learner.pool.seat([opponent])
     if start:
         learner.network.load_tensors(start.tensors)
     return learner
@@ -134,10 +134,8 @@ def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: PolicyFi
 def _start(spec: str) -> PolicyFile | None:
     """The policy of an agent if a challenger can start from its weights."""
     agent = load(spec)
-    if isinstance(agent, PolicyAgent):
-        shape = agent.policy.architecture
-        if shape.canonical and shape.outcome and shape.activation == "relu":
-            return agent.policy
+    if isinstance(agent, PolicyAgent) and fits(agent.policy.architecture):
+        return agent.policy
     return None
 
 

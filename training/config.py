@@ -57,7 +57,7 @@ class Net:
 
     hidden: tuple[int, ...] = (256, 256)
     good_units: int = 64  # of the encoder and decoder that all goods share; 0 for a plain MLP
-    start_from: str = ""  # a policy file whose weights to start from, for fine-tuning
+    start_from: str = ""  # a policy file to go on from; its hidden layers may be narrower
 
 
 @dataclass(frozen=True)

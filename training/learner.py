@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -47,7 +48,7 @@ class Learner:
             self.network.parameters(), lr=1e-3, eps=ADAM_EPSILON, foreach=False
         )
         agents = [load(spec) for spec in config.pool.agents]
-        self.pool = OpponentPool(config.pool, self.architecture, agents)
+        self.pool = OpponentPool(config.pool, self.architecture, agents, self.bf16)
         self.workers = [
             Worker(index, config, self.network, self.pool, self.bf16) for index in range(config.workers)
         ]
@@ -61,11 +62,17 @@ class Learner:
 
     def _start_from(self, path: str) -> None:
         policy = read_policy(path)
-        if policy.architecture != self.architecture:
+        given = policy.architecture.hidden
+        widest = dataclasses.replace(policy.architecture, hidden=self.architecture.hidden)
+        narrower = len(given) == len(self.architecture.hidden) and all(
+            old <= new for old, new in zip(given, self.architecture.hidden, strict=True)
+        )
+        if widest != self.architecture or not narrower:
             raise TrainingError(
-                f"{path} has the network {policy.architecture}; net.hidden must be the same"
+                f"{path} has the network {policy.architecture}; net.hidden must be the same or wider, "
+                "and net.good_units the same"
             )
-        self.network.load_tensors(policy.tensors)
+        self.network.grow_from(policy.tensors)
 
     @property
     def trained(self) -> int:

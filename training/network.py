@@ -101,10 +101,24 @@ class PolicyNetwork(nn.Module):
 
     def load_tensors(self, tensors: Mapping[str, np.ndarray]) -> None:
         """Take over the tensors of a policy file of the same architecture."""
+        self.load_state_dict(self._unscaled(tensors))
+
+    def grow_from(self, tensors: Mapping[str, np.ndarray]) -> None:
+        """Take over a network with as many, but narrower hidden layers, and compute what it computes.
+
+        The units that are new keep the weights they read with, and nobody reads them yet.
+        """
+        with torch.no_grad():
+            for name, old in self._unscaled(tensors).items():
+                new = self.get_parameter(name)
+                new[: len(old)] = 0
+                new[tuple(map(slice, old.shape))] = old
+
+    def _unscaled(self, tensors: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
         own = {name: torch.tensor(np.asarray(tensor)) for name, tensor in tensors.items()}
         for name, scale in self.scales.items():
             own[name] = own[name] / scale
-        self.load_state_dict(own)
+        return own
 
 
 class PlainNetwork(PolicyNetwork):
@@ -167,6 +181,18 @@ def _columns(observations: torch.Tensor, columns: np.ndarray) -> torch.Tensor:
 
 def _dtype() -> torch.dtype:
     return torch.bfloat16 if torch.is_autocast_enabled("cpu") else torch.float32
+
+
+def fits(architecture: Architecture) -> bool:
+    """Whether there is a torch module for a network of this architecture."""
+    return architecture.canonical and architecture.outcome and architecture.activation == "relu"
+
+
+def infer(network: PolicyNetwork, observations: np.ndarray, bf16: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Logits, ordered by `columns`, and raw outcomes, without gradients."""
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        logits, raw = network(torch.from_numpy(np.array(observations)))
+    return logits.float().numpy(), raw.float().numpy()
 
 
 def make_network(architecture: Architecture) -> PolicyNetwork:

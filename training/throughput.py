@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from training import kernels
+from training import worker as worker_module
 from training.config import from_table
 from training.learner import Learner
 
@@ -66,6 +67,7 @@ def profile(updates: int, epochs: int, good_units: int) -> dict[str, float]:
     learner.update()
     worker = learner.workers[0]
     spent: dict[str, float] = {}
+    watched: list[tuple[Any, str, Any]] = []
 
     def watch(owner: Any, name: str, part: str) -> None:
         work = getattr(owner, name)
@@ -76,12 +78,12 @@ def profile(updates: int, epochs: int, good_units: int) -> dict[str, float]:
             spent[part] = spent.get(part, 0.0) + time.thread_time() - begun
             return result
 
+        watched.append((owner, name, work))
         setattr(owner, name, timed)
 
-    originals = (kernels.sample_actions, kernels.gather, kernels.loss_gradient, torch.autograd.backward)
     for owner, name, part in (
         (worker, "collect", "collect"),
-        (worker, "_forward", "forward in collecting"),
+        (worker_module, "infer", "forward in collecting"),
         (worker.env, "canonicalise", "canonicalise"),
         (worker.env, "step", "env.step"),
         (kernels, "sample_actions", "sample"),
@@ -96,7 +98,8 @@ def profile(updates: int, epochs: int, good_units: int) -> dict[str, float]:
         watch(owner, name, part)
     for _ in range(updates):
         learner.update()
-    kernels.sample_actions, kernels.gather, kernels.loss_gradient, torch.autograd.backward = originals
+    for owner, name, work in watched:
+        setattr(owner, name, work)
     learner.close()
     spent["forward in learning"] = spent["forward"] - spent["forward in collecting"]
     return {part: seconds * 1e6 / (updates * learner.config.batch) for part, seconds in spent.items()}

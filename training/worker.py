@@ -22,8 +22,8 @@ from byzanz_env.games.byzanz.rules import MAX_PLAYERS, NUM_ACTIONS
 from byzanz_env.games.byzanz.tables import random_actions
 from training import kernels
 from training.config import Config
-from training.network import PolicyNetwork
-from training.opponents import LEARNER, OpponentPool
+from training.network import PolicyNetwork, infer
+from training.opponents import OpponentPool
 
 CARRIED = MAX_PLAYERS  # rows of the rollout that hold open decisions of the rollout before
 NUM_STATISTICS = 8
@@ -112,10 +112,10 @@ class Worker:
         log_probs = np.empty(rollout.tables, dtype=np.float32)
         actions = np.empty(rollout.tables, dtype=np.int64)
         for t in range(rollout.steps):
-            self._let_opponents_play(t, trained)
+            self.pool.play(env, trained, rollout.ends[t], rollout.finals[t])
             env.canonicalise()
             row = CARRIED + t
-            logits, raw = self._forward(env.observations)
+            logits, raw = infer(self.network, env.observations, self.bf16)
             kernels.sample_actions(
                 logits, self.network.columns, env.action_masks, self.rng, actions, log_probs
             )
@@ -126,36 +126,14 @@ class Worker:
             rollout.log_probs[row] = log_probs
             kernels.predict_outcomes(raw, self.players, rollout.outcomes[row])
             env.step(actions)
-            self._note_ends(tables[env.dones], t + 1)
-
-    def _let_opponents_play(self, t: int, trained: int) -> None:
-        """Answer for seats that belong to the pool until the learner decides at every table."""
-        rows = np.arange(self.env.num_games)
-        while True:
-            owners = self.pool.owners(self.env, rows, trained)
-            theirs = owners != LEARNER
-            rows, owners = rows[theirs], owners[theirs]
-            if not len(rows):
-                return
-            self.env.canonicalise(rows)
-            self.env.step(self.pool.act(self.env, rows, owners), rows)
-            self._note_ends(rows[self.env.dones[rows]], t)
-
-    def _note_ends(self, rows: np.ndarray, slot: int) -> None:
-        if len(rows):
             kernels.note_ends(
-                rows,
-                self.env.winners,
-                self.env.scores,
+                tables[env.dones],
+                env.winners,
+                env.scores,
                 self.players,
-                self.rollout.ends[slot],
-                self.rollout.finals[slot],
+                rollout.ends[t + 1],
+                rollout.finals[t + 1],
             )
-
-    def _forward(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
-            logits, raw = self.network(torch.from_numpy(np.array(observations)))
-        return logits.float().numpy(), raw.float().numpy()
 
     # --- learning ---------------------------------------------------------------------------------------
 

@@ -41,11 +41,11 @@ class ScriptedAgent:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._valuation = load_valuation(name)
+        self.valuation = load_valuation(name)
 
     def act(self, decisions: Decisions) -> np.ndarray:
         actions = np.empty(len(decisions), dtype=np.int64)
         _scripted_rows(
-            decisions.observations, decisions.masks, self._valuation, np.empty(1, dtype=SHEET), actions
+            decisions.observations, decisions.masks, self.valuation, np.empty(1, dtype=SHEET), actions
         )
         return actions

@@ -211,6 +211,14 @@ class BatchEnv:
         tables.encode_rows(self._finals, chosen, who, out)
         return out
 
+    def step_arrays(self) -> tuple[np.ndarray, ...]:
+        """What `tables.step_rows` works on besides rows and actions: the batch's own arrays, not copies.
+
+        For compiled loops that play on by themselves and must know what they do.
+        """
+        self._check_started("step_arrays")
+        return (self._states, *self._dealt, *self._shown, *self._kept)
+
     # --- copies -----------------------------------------------------------------------------------------
 
     def copy_rows(self, source_rows: Any, target_rows: Any) -> None:

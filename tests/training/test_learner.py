@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 import torch
 
+from byzanz_env import BatchEnv
 from byzanz_env.agents import load
-from byzanz_env.agents.policy import PolicyAgent, PolicyFile
+from byzanz_env.agents.network import Architecture
+from byzanz_env.agents.policy import PolicyAgent, PolicyFile, save_policy
+from byzanz_env.decisions import agent_key, game_keys
+from byzanz_env.games.byzanz.engine import NOTHING_LAID
+from training.config import Pool
 from training.evaluate import win_share
 from training.learner import Learner, TrainingError
-from training.opponents import LEARNER, _owners
+from training.opponents import LEARNER, OpponentPool, PolicyMember, owner_of
 from training.worker import CARRIED
 
 
@@ -138,14 +143,11 @@ def test_the_pool_decides_for_some_seats_and_only_the_learner_is_trained(tiny):
 
 def test_pool_members_take_as_many_seats_as_the_settings_say():
     tables, players = 4000, 4
-    seeds, seats = np.arange(tables), np.zeros(tables, dtype=np.int64)
     guests = {}
     for share, alone in ((0.0, 1.0), (0.5, 0.0), (1.0, 0.4), (1.0, 1.0)):
         taken = np.zeros(tables, dtype=np.int64)
         for seat in range(players):
-            owners = np.empty(tables, dtype=np.int64)
-            _owners(seeds, seats + seat, np.full(tables, players), 2, share, alone, owners)
-            taken += owners != LEARNER
+            taken += [owner_of(seed, seat, players, 2, share, alone) != LEARNER for seed in range(tables)]
         guests[share, alone] = np.bincount(taken, minlength=players) / tables
     wanted = {
         (0.0, 1.0): [1, 0, 0, 0],
@@ -155,6 +157,70 @@ def test_pool_members_take_as_many_seats_as_the_settings_say():
     }
     for settings, shares in wanted.items():
         np.testing.assert_allclose(guests[settings], shares, atol=0.04)  # five standard errors
+
+
+def played_by_asking(env, agent, alone):
+    """What `OpponentPool.play` does for one member, one question after the other."""
+    ended, rows = [], np.arange(env.num_games)
+    while len(rows):
+        theirs = [
+            owner_of(int(env.game_seeds[row]), int(env.seats[row]), 4, 1, 1.0, alone) != LEARNER
+            for row in rows
+        ]
+        rows = rows[theirs]
+        if len(rows):
+            keys = game_keys(env.game_seeds[rows], env.seats[rows], agent_key(agent.name))
+            env.step(agent.act(env.decisions(rows, keys)), rows)
+            ended += rows[env.dones[rows]].tolist()
+    return sorted(ended)
+
+
+@pytest.mark.parametrize("name", ["heuristic", "greedy"])
+def test_a_scripted_member_plays_as_if_it_were_asked(name):
+    """The compiled loop and the agent itself bring the same games, to the byte, and note the same ends."""
+    agent, config = load(name), Pool(share=1.0, alone=0.5, start=0, agents=(name,))
+    pool = OpponentPool(config, Architecture(), [agent], bf16=False)
+    ours, theirs = BatchEnv(64, 4, seed=3, skip_forced=True), BatchEnv(64, 4, seed=3, skip_forced=True)
+    ours.reset()
+    theirs.reset()
+    finals, seen = np.zeros((64, 12), dtype=np.float32), 0
+    for turn in range(120):
+        ends = np.zeros(64, dtype=np.bool_)
+        pool.play(ours, 0, ends, finals)
+        assert np.flatnonzero(ends).tolist() == played_by_asking(theirs, agent, 0.5)
+        for row in np.flatnonzero(ends):
+            np.testing.assert_array_equal(finals[row, :6], theirs.winners[row])
+        seen += int(ends.sum())
+        assert (ours.states.view(np.uint8) == theirs.states.view(np.uint8)).all()
+        actions = ours.sample_actions(turn)
+        ours.step(actions)
+        theirs.step(actions)
+    assert seen > 5
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("good_units", [0, 8])
+def test_a_policy_member_answers_as_the_policy_does(tiny, good_units, temperature):
+    """In canonical order torch gives what the playing runtime gives, first card of a raise included."""
+    learner = Learner(tiny(workers=1, net={"hidden": [32], "good_units": good_units}))
+    advance(learner, 2)
+    policy = PolicyFile("x", learner.architecture, learner.network.to_tensors())
+    agent, member = PolicyAgent(policy, temperature), PolicyMember(policy, temperature, bf16=False)
+    env = BatchEnv(64, 4, seed=5, skip_forced=True)
+    env.reset()
+    rows, phases = np.arange(64), set()
+    for turn in range(150):
+        env.canonicalise()
+        phases |= set(env.states["phase"].tolist())
+        answers = member.answer(env, rows)
+        begun = np.flatnonzero(env.states["last_laid"] != NOTHING_LAID)
+        keys = game_keys(env.game_seeds, env.seats, agent_key("x"))
+        expected = agent.act(env.decisions(rows, keys))
+        whole = np.setdiff1d(rows, begun)  # a raise that random play began is nobody's plan
+        np.testing.assert_array_equal(answers[whole], expected[whole])
+        env.step(env.sample_actions(turn))
+    assert len(phases) >= 4
+    learner.close()
 
 
 def test_a_best_response_sits_alone_at_every_table(tiny):
@@ -167,3 +233,36 @@ def test_a_best_response_sits_alone_at_every_table(tiny):
         for first, last in pairwise(ends):
             assert len(set(seats[first:last, table])) <= 1  # one seat learns in each game
     learner.close()
+
+
+@pytest.mark.parametrize("good_units", [0, 8])
+def test_a_wider_network_starts_as_the_narrow_one_it_is_given(tiny, tmp_path, good_units):
+    """Same answers at first, new units that nobody reads yet, and all of it learns."""
+    narrow = Learner(tiny(net={"hidden": [24, 16], "good_units": good_units}))
+    advance(narrow, 2)
+    narrow.close()
+    path = tmp_path / "narrow.safetensors"
+    save_policy(path, PolicyFile("narrow", narrow.architecture, narrow.network.to_tensors()))
+    net = {"hidden": [40, 24], "good_units": good_units, "start_from": str(path)}
+    wide = Learner(tiny(net=net))
+    observations = torch.from_numpy(np.array(wide.workers[0].env.observations))
+    with torch.inference_mode():
+        for ours, theirs in zip(wide.network(observations), narrow.network(observations), strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), atol=1e-5)
+    before = wide.network.to_tensors()
+    assert np.abs(before["hidden.0.weight"][24:]).max() > 0  # there is something to learn from
+    advance(wide, 2)
+    wide.close()
+    for name, tensor in wide.network.to_tensors().items():
+        if name.startswith("hidden.") and name.endswith("weight"):
+            assert (tensor != before[name]).any(axis=1).mean() > 0.9, name
+
+
+@pytest.mark.parametrize("net", [{"hidden": [16]}, {"hidden": [32, 32]}, {"good_units": 4}])
+def test_a_start_that_does_not_fit_the_network_is_refused(tiny, tmp_path, net):
+    given = Learner(tiny())
+    given.close()
+    path = tmp_path / "given.safetensors"
+    save_policy(path, PolicyFile("given", given.architecture, given.network.to_tensors()))
+    with pytest.raises(TrainingError, match="must be the same or wider"):
+        Learner(tiny(net={"hidden": [32], "good_units": 8, **net, "start_from": str(path)}))
