@@ -80,16 +80,17 @@ def utility(outcome: np.ndarray, players: int, seat: int, margin_weight: float) 
 @njit
 def note_ends(
     rows: np.ndarray,
+    slots: np.ndarray,  # [N] int64: how many decisions each table has in this rollout
     winners: np.ndarray,
     scores: np.ndarray,
     players: np.ndarray,
-    ends: np.ndarray,
-    finals: np.ndarray,
+    ends: np.ndarray,  # out [T + 1, N] bool
+    finals: np.ndarray,  # out [T + 1, N, 12] float32
 ) -> None:
     """Mark the games that just ended in these rows, and their outcomes."""
     for row in rows:
-        ends[row] = True
-        final_outcome(winners[row], scores[row], int(players[row]), finals[row])
+        ends[slots[row], row] = True
+        final_outcome(winners[row], scores[row], int(players[row]), finals[slots[row], row])
 
 
 @njit

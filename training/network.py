@@ -43,6 +43,8 @@ SCALES = {
     "pile_left": 48.0,
 }
 
+FILL = 64  # the sizes of batches that only play are multiples of this
+
 
 def input_scale() -> torch.Tensor:
     """One factor per number of the observation."""
@@ -189,10 +191,16 @@ def fits(architecture: Architecture) -> bool:
 
 
 def infer(network: PolicyNetwork, observations: np.ndarray, bf16: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Logits, ordered by `columns`, and raw outcomes, without gradients."""
+    """Logits, ordered by `columns`, and raw outcomes, without gradients.
+
+    Filled up to one of a few sizes: the first product of each size costs torch a millisecond to prepare.
+    """
+    rows = len(observations)
+    batch = np.zeros((-(-rows // FILL) * FILL, observations.shape[1]), dtype=np.int8)
+    batch[:rows] = observations
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-        logits, raw = network(torch.from_numpy(np.array(observations)))
-    return logits.float().numpy(), raw.float().numpy()
+        logits, raw = network(torch.from_numpy(batch))
+    return logits[:rows].float().numpy(), raw[:rows].float().numpy()
 
 
 def make_network(architecture: Architecture) -> PolicyNetwork:

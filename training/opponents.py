@@ -121,37 +121,47 @@ class OpponentPool:
             return PolicyMember(agent.policy, agent.temperature, self._bf16)
         return AnyMember(agent)
 
-    def play(self, env: BatchEnv, trained: int, ends: np.ndarray, finals: np.ndarray) -> None:
-        """Answer for the members' seats until the learner decides at every table.
+    def move(
+        self,
+        env: BatchEnv,
+        rows: np.ndarray,
+        trained: int,
+        slots: np.ndarray,
+        ends: np.ndarray,
+        finals: np.ndarray,
+    ) -> np.ndarray:
+        """Let members decide in these rows, scripted ones until it is somebody else's turn, others once.
 
-        Games that end on the way are noted in `ends` and `finals`, like in a rollout.
+        Returns the rows in which nobody else moved and the learner decides now. Games that end on the way
+        are noted in `ends` and `finals`, like in a rollout.
         """
         if not self._members or (trained < self.config.start and not self.config.only):
-            return
+            return rows
         share, alone = (1.0, 1.0) if self.config.only else (self.config.share, self.config.alone)
-        rows = np.arange(env.num_games)
-        while len(rows):
-            owners = np.empty(len(rows), dtype=np.int64)
-            play_scripted(
-                rows,
-                len(self._members),
-                share,
-                alone,
-                self.is_scripted,
-                self.valuations,
-                np.empty(1, dtype=SHEET),
-                ends,
-                finals,
-                owners,
-                *env.step_arrays(),
-            )
-            theirs = owners != LEARNER
-            rows, owners = rows[theirs], owners[theirs]
-            if len(rows):
-                env.canonicalise(rows)
-                env.step(self.act(env, rows, owners), rows)
-                over = rows[env.dones[rows]]
-                kernels.note_ends(over, env.winners, env.scores, env.num_players, ends, finals)
+        owners = np.empty(len(rows), dtype=np.int64)
+        play_scripted(
+            rows,
+            len(self._members),
+            share,
+            alone,
+            self.is_scripted,
+            self.valuations,
+            np.empty(1, dtype=SHEET),
+            slots,
+            ends,
+            finals,
+            owners,
+            *env.step_arrays(),
+        )
+        theirs = owners != LEARNER
+        if theirs.any():
+            asked = rows[theirs]
+            env.canonicalise(asked)
+            env.step(self.act(env, asked, owners[theirs]), asked)
+            over = asked[env.dones[asked]]
+            kernels.note_ends(over, slots, env.winners, env.scores, env.num_players, ends, finals)
+        ours: np.ndarray = rows[~theirs]
+        return ours
 
     def act(self, env: BatchEnv, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The members' answers for these rows."""
@@ -171,6 +181,7 @@ def play_scripted(
     is_scripted: np.ndarray,  # [agents] bool, of the members that are no snapshots
     valuations: np.ndarray,  # [agents, players] records, zero for those that are not scripted
     sheets: np.ndarray,
+    slots: np.ndarray,
     ends: np.ndarray,
     finals: np.ndarray,
     owners: np.ndarray,  # out: who decides in each of `rows` when the scripted members have played
@@ -222,7 +233,7 @@ def play_scripted(
                 1,
             )
             if dones[row]:
-                kernels.note_ends(one, winners, scores, players, ends, finals)
+                kernels.note_ends(one, slots, winners, scores, players, ends, finals)
 
 
 @njit

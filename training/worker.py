@@ -104,36 +104,46 @@ class Worker:
     # --- collecting -------------------------------------------------------------------------------------
 
     def collect(self, trained: int) -> None:
-        """Play `steps` decisions of the learner at every table; `trained` counts decisions so far."""
+        """Play `steps` decisions of the learner at every table; `trained` counts decisions so far.
+
+        No table waits for another: where the learner decides it does so at once, for all such tables in one
+        batch, and so do the members of the pool at theirs.
+        """
         rollout, env = self.rollout, self.env
         rollout.carry_over()
         rollout.ends[:] = False
-        tables = np.arange(rollout.tables)
-        log_probs = np.empty(rollout.tables, dtype=np.float32)
-        actions = np.empty(rollout.tables, dtype=np.int64)
-        for t in range(rollout.steps):
-            self.pool.play(env, trained, rollout.ends[t], rollout.finals[t])
-            env.canonicalise()
-            row = CARRIED + t
-            logits, raw = infer(self.network, env.observations, self.bf16)
-            kernels.sample_actions(
-                logits, self.network.columns, env.action_masks, self.rng, actions, log_probs
-            )
-            rollout.observations[row] = env.observations
-            rollout.masks[row] = env.action_masks
-            rollout.seats[row] = env.seats
-            rollout.actions[row] = actions
-            rollout.log_probs[row] = log_probs
-            kernels.predict_outcomes(raw, self.players, rollout.outcomes[row])
-            env.step(actions)
-            kernels.note_ends(
-                tables[env.dones],
-                env.winners,
-                env.scores,
-                self.players,
-                rollout.ends[t + 1],
-                rollout.finals[t + 1],
-            )
+        decided = np.zeros(rollout.tables, dtype=np.int64)  # by the learner at each table
+        busy = np.arange(rollout.tables)
+        while len(busy):
+            ours = self.pool.move(env, busy, trained, decided, rollout.ends, rollout.finals)
+            if len(ours):
+                self._decide(ours, decided)
+            busy = busy[decided[busy] < rollout.steps]
+
+    def _decide(self, tables: np.ndarray, decided: np.ndarray) -> None:
+        """Draw the learner's action at these tables, store it in the rollout, and play it."""
+        rollout, env = self.rollout, self.env
+        env.canonicalise(tables)
+        observations, masks = env.observations[tables], env.action_masks[tables]
+        logits, raw = infer(self.network, observations, self.bf16)
+        actions = np.empty(len(tables), dtype=np.int64)
+        log_probs = np.empty(len(tables), dtype=np.float32)
+        outcomes = np.empty((len(tables), NUM_OUTCOMES), dtype=np.float32)
+        kernels.sample_actions(logits, self.network.columns, masks, self.rng, actions, log_probs)
+        kernels.predict_outcomes(raw, self.players[tables], outcomes)
+        places = (CARRIED + decided[tables], tables)
+        rollout.observations[places] = observations
+        rollout.masks[places] = masks
+        rollout.seats[places] = env.seats[tables]
+        rollout.actions[places] = actions
+        rollout.log_probs[places] = log_probs
+        rollout.outcomes[places] = outcomes
+        env.step(actions, tables)
+        decided[tables] += 1
+        over = tables[env.dones[tables]]
+        kernels.note_ends(
+            over, decided, env.winners, env.scores, self.players, rollout.ends, rollout.finals
+        )
 
     # --- learning ---------------------------------------------------------------------------------------
 
