@@ -98,14 +98,17 @@ def challenge(target: str, start: PolicyFile | None, plan: Plan) -> tuple[Respon
 def _settings(name: str, start: PolicyFile | None, plan: Plan) -> dict[str, Any]:
     shape = start.architecture if start else None
     ppo = {"epochs": 1, "learning_rate": 1e-3, "learning_rate_end": 2e-5}
+    if shape:  # with less entropy than a run from scratch, which would first unlearn what it starts from
+        rate = {"learning_rate": 3e-4, "learning_rate_end": 1e-5}
+        ppo |= {**rate, "minibatch": 8192, "entropy": 0.006, "entropy_end": 0.001}
     return {
         "name": f"against-{Path(name).name}",
         "seed": plan.seed,
         "workers": plan.workers,
         "game": {f"share_{n}": float(n == plan.players) for n in (3, 4, 5, 6)},
         "net": {"hidden": list(shape.hidden), "good_units": shape.good_units} if shape else {},
-        "ppo": {**ppo, "learning_rate": 4e-4} if shape else ppo,
-        "reward": {"margin": 0.1, "margin_end": 0.0} if shape else {},
+        "ppo": ppo,
+        "reward": {"margin": 0.04, "margin_end": 0.0} if shape else {},
         "pool": {"only": True, "agents": ["random"]},  # replaced by the target itself below
         "evaluation": {"players": plan.players},
     }
