@@ -91,18 +91,28 @@ def _sweep(root: Path, keep: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
+@lru_cache
+def _hash_of_folder(folder: Path) -> str:
+    """Hash of the sources in a folder: what is compiled there may call what is compiled beside it."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
 class _SourceLocator(_CacheLocator):  # type: ignore[misc]
     """Places the cache by the hash of the sources instead of by file time."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._name = f"{py_func.__module__}.{py_func.__qualname__}"
-        self._own_file = hashlib.sha256(Path(py_file).read_bytes()).hexdigest()[:20]
+        self._around = _hash_of_folder(Path(py_file).resolve().parent)
 
     def get_cache_path(self) -> str:
         return cache_directory()
 
     def get_source_stamp(self) -> str:
-        return source_hash() + self._own_file  # also right for a compiled file outside the package
+        return source_hash() + self._around  # also right for compiled files outside the package
 
     def get_disambiguator(self) -> str:
         return self._name

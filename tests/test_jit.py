@@ -24,6 +24,23 @@ games[0].hands[0][:2] = 1  # two cards of one type
 print(can_sell(games[0], 0))
 """
 
+# `scaled` and what it calls are compiled in two files outside the package.
+OUTSIDE = {
+    "first.py": """
+from byzanz_env._jit import njit
+from beside.second import factor
+@njit
+def scaled(x):
+    return x * factor()
+""",
+    "second.py": """
+from byzanz_env._jit import njit
+@njit
+def factor():
+    return 2
+""",
+}
+
 WHOLE_GAME = """
 import hashlib
 from byzanz_env import byzanz_v0
@@ -96,6 +113,20 @@ def test_second_start_loads_and_an_edit_elsewhere_is_seen(package, tmp_path) -> 
     back, said = run(CAN_SELL, package, BYZANZ_ENV_CACHE=str(cache))
     assert back == "False"
     assert COMPILING not in said  # both versions have their own place
+
+
+def test_an_edit_in_a_compiled_file_outside_the_package_is_seen_by_its_callers(package, tmp_path) -> None:
+    cache, folder = tmp_path / "cache", package / "beside"
+    folder.mkdir()
+    for name, text in OUTSIDE.items():
+        (folder / name).write_text(text)
+    code = "from beside.first import scaled; print(scaled(21))"
+    assert run(code, package, BYZANZ_ENV_CACHE=str(cache))[0] == "42"
+    again, said = run(code, package, BYZANZ_ENV_CACHE=str(cache))
+    assert again == "42"
+    assert COMPILING not in said
+    (folder / "second.py").write_text(OUTSIDE["second.py"].replace("return 2", "return 3"))
+    assert run(code, package, BYZANZ_ENV_CACHE=str(cache))[0] == "63"
 
 
 def test_cache_is_private(package, tmp_path) -> None:

@@ -2,9 +2,10 @@
 
 `python -m training.best_response FILE --minutes 60` prints the challenger's win share above fair: a lower
 bound, because a longer or better training could find more. The challenger starts from the target's weights
-if it is a policy, from `--start POLICY` if that is given, or from scratch. With `--power-check` the same
-training from the same start is also turned on the scripted `heuristic`; if it does not get far there, the
-first number says nothing.
+if it is a policy, from `--start POLICY` if that is given, or from scratch. While it trains, copies of a
+policy answer in the precision of the training (bfloat16 rounds); the share is against the policy itself.
+With `--power-check` the same training from the same start is also turned on the scripted `heuristic`; if it
+does not get far there, the first number says nothing.
 """
 
 from __future__ import annotations
@@ -97,10 +98,10 @@ def challenge(target: str, start: PolicyFile | None, plan: Plan) -> tuple[Respon
 
 def _settings(name: str, start: PolicyFile | None, plan: Plan) -> dict[str, Any]:
     shape = start.architecture if start else None
-    ppo = {"epochs": 1, "learning_rate": 1e-3, "learning_rate_end": 2e-5}
-    if shape:  # with less entropy than a run from scratch, which would first unlearn what it starts from
-        rate = {"learning_rate": 3e-4, "learning_rate_end": 1e-5}
-        ppo |= {**rate, "minibatch": 8192, "entropy": 0.006, "entropy_end": 0.001}
+    ppo: dict[str, Any] = {"epochs": 1, "learning_rate": 1e-3, "learning_rate_end": 2e-5}
+    if shape:  # with less entropy than from scratch: more would first unlearn what it starts from
+        ppo |= {"learning_rate": 3e-4, "learning_rate_end": 1e-5, "minibatch": 8192}
+        ppo |= {"entropy": 0.006, "entropy_end": 0.001}
     return {
         "name": f"against-{Path(name).name}",
         "seed": plan.seed,

@@ -32,9 +32,12 @@ def has_bf16() -> bool:
 
 
 class Learner:
-    """Weights, optimiser, workers and pool; `update` collects and learns once."""
+    """Weights, optimiser, workers and pool; `update` collects and learns once.
 
-    def __init__(self, config: Config) -> None:
+    With `resumes` the weights come from `restore`, and `net.start_from` need not be there any more.
+    """
+
+    def __init__(self, config: Config, resumes: bool = False) -> None:
         torch.set_num_threads(1)
         torch.use_deterministic_algorithms(True)
         self.config = config
@@ -42,7 +45,7 @@ class Learner:
         self.architecture = config.architecture
         self.network = make_network(self.architecture)
         self.network.initialise(torch.Generator().manual_seed(config.seed))
-        if config.net.start_from:
+        if config.net.start_from and not resumes:
             self._start_from(config.net.start_from)
         self.optimiser = torch.optim.Adam(
             self.network.parameters(), lr=1e-3, eps=ADAM_EPSILON, foreach=False
@@ -191,6 +194,7 @@ class Learner:
             "updates": self.updates,
             "bf16": self.bf16,
             "pool": [snapshot.name for snapshot in self.pool.snapshots],
+            "pool_agents": self.pool.contents,
         }
         return arrays, table
 
@@ -200,6 +204,11 @@ class Learner:
             raise TrainingError(
                 "this run was made with another precision than this processor chooses; "
                 f'set precision = "{"bf16" if table["bf16"] else "fp32"}" to go on'
+            )
+        if table.get("pool_agents", self.pool.contents) != self.pool.contents:
+            raise TrainingError(
+                "a policy file of pool.agents is not the one this run was made with: put that one back, or "
+                "start a new run"
             )
         self.updates = int(table["updates"])
         with torch.no_grad():

@@ -63,7 +63,11 @@ class AnyMember:
 
 
 class PolicyMember:
-    """A policy with a network of ours: torch answers for it in one pass, as the goods are in order."""
+    """A policy with a network of ours: torch answers for it in one pass, as the goods are in order.
+
+    In single precision it plays as its agent does, but for the random numbers within a raise; bfloat16
+    rounds, which changes one answer in some hundreds.
+    """
 
     def __init__(self, policy: PolicyFile, temperature: float, bf16: bool) -> None:
         self.network = make_network(policy.architecture)
@@ -90,11 +94,13 @@ class OpponentPool:
         self.config = config
         self.architecture = architecture
         self.snapshots: list[Snapshot] = []
+        self._past: list[Member] = []  # who plays them
         self._bf16 = bf16
         self.seat(agents)
 
     def seat(self, agents: Sequence[Agent]) -> None:
         """Let these agents be members, and no snapshots."""
+        self.contents = [getattr(agent, "sha256", agent.name) for agent in agents]
         self._agents = [self._member(agent) for agent in agents]
         self.is_scripted = np.array([isinstance(agent, ScriptedAgent) for agent in agents], dtype=np.bool_)
         tables = [agent.valuation for agent in agents if isinstance(agent, ScriptedAgent)]
@@ -105,16 +111,17 @@ class OpponentPool:
 
     def add(self, snapshot: Snapshot) -> None:
         """Let a past self in; the oldest leaves when the ring is full."""
-        self.replace([*self.snapshots, snapshot][-self.config.size :])
+        policy = PolicyFile(snapshot.name, self.architecture, snapshot.tensors)
+        player = PolicyMember(policy, SNAPSHOT_TEMPERATURE, self._bf16)
+        self.snapshots = [*self.snapshots, snapshot][-self.config.size :]
+        self._past = [*self._past, player][-self.config.size :]
+        self._members = [*self._agents, *self._past]
 
     def replace(self, snapshots: list[Snapshot]) -> None:
         """Let these be the past selves."""
-        self.snapshots = snapshots
-        policies = [PolicyFile(past.name, self.architecture, past.tensors) for past in snapshots]
-        self._members = [
-            *self._agents,
-            *(PolicyMember(policy, SNAPSHOT_TEMPERATURE, self._bf16) for policy in policies),
-        ]
+        self.snapshots, self._past, self._members = [], [], list(self._agents)
+        for snapshot in snapshots:
+            self.add(snapshot)
 
     def _member(self, agent: Agent) -> Member:
         if isinstance(agent, PolicyAgent) and fits(agent.policy.architecture):
@@ -132,8 +139,8 @@ class OpponentPool:
     ) -> np.ndarray:
         """Let members decide in these rows, scripted ones until it is somebody else's turn, others once.
 
-        Returns the rows in which nobody else moved and the learner decides now. Games that end on the way
-        are noted in `ends` and `finals`, like in a rollout.
+        Returns the rows where the learner decides now; those where a member was just asked come back with
+        the next call. Games that end on the way are noted in `ends` and `finals`, like in a rollout.
         """
         if not self._members or (trained < self.config.start and not self.config.only):
             return rows

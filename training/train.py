@@ -30,7 +30,7 @@ class Training:
         self.run = run
         self.config: Config = run.config
         self.display = display
-        self.learner = Learner(run.config)
+        self.learner = Learner(run.config, resumes=bool(checkpoint.numbers(run.checkpoints)))
         self.best: dict[str, Any] = {"share": -1.0, "update": 0}
         self.best_tensors: dict[str, np.ndarray] = {}
         self.seconds = 0.0  # of training, over all parts of the run

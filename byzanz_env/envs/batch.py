@@ -214,7 +214,7 @@ class BatchEnv:
     def step_arrays(self) -> tuple[np.ndarray, ...]:
         """What `tables.step_rows` works on besides rows and actions: the batch's own arrays, not copies.
 
-        For compiled loops that play on by themselves and must know what they do.
+        For compiled loops that play on by themselves: the one way to write to them from outside.
         """
         self._check_started("step_arrays")
         return (self._states, *self._dealt, *self._shown, *self._kept)

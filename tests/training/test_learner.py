@@ -16,6 +16,7 @@ from byzanz_env.decisions import agent_key, game_keys
 from byzanz_env.games.byzanz.engine import NOTHING_LAID
 from training.config import Pool
 from training.evaluate import win_share
+from training.kernels import final_outcome
 from training.learner import Learner, TrainingError
 from training.opponents import LEARNER, OpponentPool, PolicyMember, owner_of
 from training.worker import CARRIED
@@ -31,10 +32,15 @@ def advance(learner, updates):
     return figures
 
 
-@pytest.mark.parametrize(("workers", "good_units"), [(1, 64), (2, 64), (2, 0)])
-def test_a_resumed_run_equals_the_uninterrupted_one(tiny, workers, good_units):
+@pytest.mark.parametrize(
+    ("workers", "good_units", "precision"),
+    [(1, 64, "fp32"), (2, 64, "fp32"), (2, 0, "fp32"), (2, 64, "bf16")],
+)
+def test_a_resumed_run_equals_the_uninterrupted_one(tiny, workers, good_units, precision):
     """Cut after every update: weights, moments, generators, tables, open decisions and pool agree."""
-    config = tiny(workers=workers, net={"hidden": [32], "good_units": good_units})
+    pool = {"share": 0.7, "start": 512, "every": 1024, "size": 2, "agents": ["random", "heuristic"]}
+    net = {"hidden": [32], "good_units": good_units}
+    config = tiny(workers=workers, net=net, precision=precision, pool=pool)
     whole = Learner(config)
     states, figures = [], []
     for _ in range(5):
@@ -159,43 +165,55 @@ def test_pool_members_take_as_many_seats_as_the_settings_say():
         np.testing.assert_allclose(guests[settings], shares, atol=0.04)  # five standard errors
 
 
-def played_by_asking(env, agent, alone):
-    """What `OpponentPool.move` does for one scripted member, one question after the other."""
-    ended, rows = [], np.arange(env.num_games)
-    while len(rows):
-        theirs = [
-            owner_of(int(env.game_seeds[row]), int(env.seats[row]), 4, 1, 1.0, alone) != LEARNER
-            for row in rows
-        ]
-        rows = rows[theirs]
-        if len(rows):
-            keys = game_keys(env.game_seeds[rows], env.seats[rows], agent_key(agent.name))
-            env.step(agent.act(env.decisions(rows, keys)), rows)
-            ended += rows[env.dones[rows]].tolist()
+def played_by_asking(env, agents, alone):
+    """What `OpponentPool.move` does for scripted members, one question after the other."""
+    ended, busy = [], list(range(env.num_games))
+    while busy:
+        for row in list(busy):
+            seed, seat = int(env.game_seeds[row]), int(env.seats[row])
+            owner = owner_of(seed, seat, 4, len(agents), 1.0, alone)
+            if owner == LEARNER or agents[owner].name == "random":
+                busy.remove(row)
+                continue
+            keys = game_keys(env.game_seeds[[row]], env.seats[[row]], agent_key(agents[owner].name))
+            env.step(agents[owner].act(env.decisions([row], keys)), [row])
+            if env.dones[row]:
+                ended.append(row)
     return sorted(ended)
 
 
-@pytest.mark.parametrize("name", ["heuristic", "greedy"])
-def test_a_scripted_member_plays_as_if_it_were_asked(name):
-    """The compiled loop and the agent itself bring the same games, to the byte, and note the same ends."""
-    agent, config = load(name), Pool(share=1.0, alone=0.5, start=0, agents=(name,))
-    pool = OpponentPool(config, Architecture(), [agent], bf16=False)
+def test_scripted_members_play_as_if_they_were_asked():
+    """The compiled loop and the agents themselves bring the same games, to the byte, and the same ends."""
+    agents = [load(name) for name in ("greedy", "random", "heuristic")]
+    config = Pool(share=1.0, alone=0.5, start=0, agents=tuple(agent.name for agent in agents))
+    pool = OpponentPool(config, Architecture(), agents, bf16=False)
+    pool.act = lambda env, rows, owners: env.sample_actions(99)[rows]
     ours, theirs = BatchEnv(64, 4, seed=3, skip_forced=True), BatchEnv(64, 4, seed=3, skip_forced=True)
     ours.reset()
     theirs.reset()
-    rows, slots, seen = np.arange(64), np.arange(64) % 3, 0
+    rows, slots, seen, asked = np.arange(64), np.arange(64) % 3, 0, 0
     for turn in range(120):
         ends, finals = np.zeros((3, 64), dtype=np.bool_), np.zeros((3, 64, 12), dtype=np.float32)
-        assert pool.move(ours, rows, 0, slots, ends, finals).tolist() == rows.tolist()
-        over = played_by_asking(theirs, agent, 0.5)
-        assert [(row, slots[row]) for row in over] == list(zip(*np.nonzero(ends.T), strict=True))
-        np.testing.assert_array_equal(finals[slots[over], over, :6], theirs.winners[over])
-        seen += int(ends.sum())
+        learners = pool.move(ours, rows, 0, slots, ends, finals)
+        over = played_by_asking(theirs, agents, 0.5)
+        others = np.setdiff1d(rows, learners)  # where `random`, who is asked, has the turn
+        asked += len(others)
+        if len(others):
+            theirs.canonicalise(others)
+            theirs.step(theirs.sample_actions(99)[others], others)
+            over += others[theirs.dones[others]].tolist()
+        assert sorted((row, slots[row]) for row in over) == list(zip(*np.nonzero(ends.T), strict=True))
+        for row in over:
+            final = np.zeros(12, dtype=np.float32)
+            final_outcome(theirs.winners[row], theirs.scores[row], 4, final)
+            np.testing.assert_array_equal(finals[slots[row], row], final)
+        seen += len(over)
         assert (ours.states.view(np.uint8) == theirs.states.view(np.uint8)).all()
         actions = ours.sample_actions(turn)
         ours.step(actions)
         theirs.step(actions)
     assert seen > 5
+    assert asked > 100
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
@@ -223,16 +241,68 @@ def test_a_policy_member_answers_as_the_policy_does(tiny, good_units, temperatur
     learner.close()
 
 
-def test_a_best_response_sits_alone_at_every_table(tiny):
-    learner = Learner(tiny(workers=1, pool={"only": True, "agents": ["random"]}))
-    worker = learner.workers[0]
+@pytest.mark.parametrize("good_units", [0, 8])
+def test_a_policy_member_lays_its_raises_to_the_end_as_the_policy_does(tiny, good_units):
+    learner = Learner(tiny(workers=1, net={"hidden": [32], "good_units": good_units}))
     advance(learner, 2)
-    seats = worker.rollout.seats[CARRIED:]
-    for table in range(worker.env.num_games):
-        ends = [0, *np.flatnonzero(worker.rollout.ends[1:, table]) + 1, len(seats)]
-        for first, last in pairwise(ends):
-            assert len(set(seats[first:last, table])) <= 1  # one seat learns in each game
     learner.close()
+    policy = PolicyFile("x", learner.architecture, learner.network.to_tensors())
+    agent, member = PolicyAgent(policy), PolicyMember(policy, 0.0, bf16=False)
+    env = BatchEnv(50, 4, seed=5, skip_forced=True)
+    env.reset()
+    rows, half_laid = np.arange(50), 0
+    for _ in range(100):
+        env.canonicalise()
+        answers = member.answer(env, rows)
+        keys = game_keys(env.game_seeds, env.seats, agent_key("x"))
+        np.testing.assert_array_equal(answers, agent.act(env.decisions(rows, keys)))
+        half_laid += int((env.states["last_laid"] != NOTHING_LAID).sum())
+        env.step(answers)
+    assert half_laid > 20
+
+
+@pytest.mark.parametrize("name", ["random", "heuristic"])
+def test_a_best_response_sits_alone_at_every_table(tiny, name):
+    learner = Learner(tiny(workers=1, pool={"only": True, "agents": [name]}))
+    worker = learner.workers[0]
+    ended = 0
+    for _ in range(4):
+        advance(learner, 1)
+        seats = worker.rollout.seats[CARRIED:]
+        assert (seats >= 0).all()
+        for table in range(worker.env.num_games):
+            ends = [0, *np.flatnonzero(worker.rollout.ends[1:, table]) + 1, len(seats)]
+            ended += len(ends) - 2
+            for first, last in pairwise(ends):
+                assert len(set(seats[first:last, table])) <= 1  # one seat learns in each game
+    assert ended > 0
+    learner.close()
+
+
+def test_a_run_goes_on_without_the_policy_it_started_from_but_not_with_another_in_its_pool(tiny, tmp_path):
+    paths = {}
+    for seed in (1, 2):
+        given = Learner(tiny(seed=seed, workers=1))
+        given.close()
+        paths[seed] = tmp_path / f"{seed}.safetensors"
+        save_policy(paths[seed], PolicyFile("given", given.architecture, given.network.to_tensors()))
+    net = {"hidden": [32], "good_units": 8, "start_from": str(paths[1])}
+    config = tiny(net=net, pool={"share": 0.5, "start": 0, "agents": [str(paths[2])]})
+    whole = Learner(config)
+    advance(whole, 1)
+    arrays, table = whole.state()
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    whole.close()
+    paths[1].rename(tmp_path / "elsewhere.safetensors")
+    resumed = Learner(config, resumes=True)
+    resumed.restore(arrays, table)
+    assert advance(resumed, 1)
+    resumed.close()
+    paths[2].write_bytes((tmp_path / "elsewhere.safetensors").read_bytes())
+    other = Learner(config, resumes=True)
+    with pytest.raises(TrainingError, match="not the one this run was made with"):
+        other.restore(arrays, table)
+    other.close()
 
 
 @pytest.mark.parametrize("good_units", [0, 8])
