@@ -15,7 +15,7 @@ EXAMPLES = """examples:
   python -m training configs/quick.toml --set seed=2 --set ppo.learning_rate=1e-3
   python -m training configs/long.toml --run runs/long --hours 2.5
   python -m training --resume runs/long --hours 2.5
-  python -m training --resume runs/long --set decisions=300_000_000
+  python -m training --resume runs/long --set decisions=300_000_000 --set ppo.learning_rate=5e-4
 """
 OK, FAILED, USAGE, NO_SPACE = 0, 1, 2, 3
 
@@ -38,8 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("name a config file, or a run with --resume")
     if chosen.resume and chosen.run:
         parser.error("--resume names the folder of the run already; --run is for new runs")
-    if chosen.resume and any(not change.startswith("decisions=") for change in chosen.set):
-        parser.error("--resume goes on with the settings of the run; only decisions=N can be changed")
+    if chosen.hours is not None and not chosen.hours > 0:
+        parser.error(f"--hours must be above 0, not {chosen.hours}")
     try:
         return _run(chosen)
     except (ConfigError, CheckpointError, RuntimeError, ValueError) as error:
@@ -47,6 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         return _complain(error, chosen.debug, NO_SPACE)
     except KeyboardInterrupt:
+        print("\nstopped at once; --resume goes on from the last checkpoint", file=sys.stderr)
         return 130
 
 
@@ -55,13 +56,13 @@ def _run(chosen: argparse.Namespace) -> int:
     from training.train import train
 
     if chosen.resume:
-        run = Run.open(chosen.resume)
-        run.lengthen(chosen.set)
+        run, changes = Run.open(chosen.resume), chosen.set
     else:
         config = load_config(chosen.config, chosen.set)
         folder = chosen.run or Path("runs") / f"{config.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-        run = Run.create(folder, config)
+        run, changes = Run.create(folder, config), []
     try:
+        run.change(changes)
         print(f"run folder: {run.folder}")
         train(run, chosen.hours)
     finally:

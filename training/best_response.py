@@ -1,7 +1,8 @@
 """How exploitable is an opponent? Train a challenger against frozen copies of it and see how far it gets.
 
 `python -m training.best_response FILE --minutes 60` prints the challenger's win share above fair: a lower
-bound, because a longer or better training could find more. The challenger starts from the target's weights
+bound, because a longer or better training could find more. What it starts with is a candidate too, so that
+training cannot make the bound worse by more than chance. The challenger starts from the target's weights
 if it is a policy, from `--start POLICY` if that is given, or from scratch. While it trains, copies of a
 policy answer in the precision of the training (bfloat16 rounds); the share is against the policy itself.
 With `--power-check` the same training from the same start is also turned on the scripted `heuristic`; if it
@@ -79,18 +80,20 @@ def challenge(target: str, start: PolicyFile | None, plan: Plan) -> tuple[Respon
     decisions = max(1, int(speed * plan.minutes * 60))
     config = from_table({**settings, "decisions": decisions})
     learner = _learner(config, opponent, start)
-    best_share, best = -1.0, _player(learner)
+    best, best_share = _player(learner), -1.0
     begun = time.monotonic()
-    for part in range(1, CHECKPOINTS + 1):
-        while learner.updates < config.updates * part // CHECKPOINTS:
-            learner.update()
-        player = _player(learner)
-        share = win_share(player, opponent, plan.players, plan.choose_deals, CHOOSE_SEED).share
-        print(f"after {learner.trained:,} decisions: {share:.1%} of the wins", flush=True)
-        if share >= best_share:
-            best_share, best = share, player
+    try:
+        for part in range(CHECKPOINTS + 1):
+            while learner.updates < config.updates * part // CHECKPOINTS:
+                learner.update()
+            player = _player(learner)
+            share = win_share(player, opponent, plan.players, plan.choose_deals, CHOOSE_SEED).share
+            print(f"after {learner.trained:,} decisions: {share:.1%} of the wins", flush=True)
+            if share > best_share:
+                best, best_share = player, share
+    finally:
+        learner.close()
     spent = (time.monotonic() - begun) / 60
-    learner.close()
     result = win_share(best, opponent, plan.players, plan.report_deals, REPORT_SEED)
     origin = f"the weights of {start.name}" if start else "scratch"
     return Response(target, origin, spent, learner.trained, result), best
@@ -164,6 +167,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the results here")
     parser.add_argument("--export", type=Path, help="write the challenger as a policy file here")
     chosen = parser.parse_args(arguments)
+    if not chosen.minutes > 0 or min(chosen.deals, chosen.choose_deals, chosen.workers) < 1:
+        parser.error("--minutes, --deals, --choose-deals and --workers must be above 0")
     targets = [chosen.target, *([POWER_TARGET] if chosen.power_check else [])]
     plan = Plan(
         chosen.minutes, chosen.players, chosen.seed, chosen.workers, chosen.choose_deals, chosen.deals
@@ -177,14 +182,22 @@ def main(arguments: list[str] | None = None) -> int:
             response, challenger = challenge(target, start, plan)
             tables.append(response.table())
             _report(response)
+            if chosen.json:  # after each, so that a stop in the second hour does not lose the first
+                write_atomically(chosen.json, (json.dumps(tables, indent=2) + "\n").encode())
             if chosen.export and target == chosen.target:
                 save_policy(chosen.export, challenger.policy)
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if chosen.json:
-        write_atomically(chosen.json, (json.dumps(tables, indent=2) + "\n").encode())
+        return _complain(error, 2)
+    except (RuntimeError, OSError) as error:
+        return _complain(error, 1)
+    except KeyboardInterrupt:
+        return _complain("stopped; a best response cannot be resumed", 130)
     return 0
+
+
+def _complain(error: object, code: int) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return code
 
 
 def _report(response: Response) -> None:

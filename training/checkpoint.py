@@ -32,9 +32,19 @@ class CheckpointError(ValueError):
 
 
 def save(folder: Path, number: int, arrays: Mapping[str, np.ndarray], table: Mapping[str, Any]) -> Path:
-    """Write checkpoint `number` and drop all but the newest three."""
+    """Write checkpoint `number` and drop all but the newest three.
+
+    A whole one of that number stays as it is: it is of the same update. A damaged one is replaced.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     final = folder / f"{PREFIX}{number:08d}"
+    if final.exists():
+        try:
+            load(final)
+        except CheckpointError:
+            shutil.rmtree(final)
+        else:
+            return final
     temporary = folder / f".{final.name}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
@@ -55,8 +65,6 @@ def save(folder: Path, number: int, arrays: Mapping[str, np.ndarray], table: Map
         for name, data in contents.items():
             _write_and_flush(temporary / name, data)
         sync_directory(temporary)
-        if final.exists():
-            shutil.rmtree(final)  # the same update saved again
         os.rename(temporary, final)
         sync_directory(folder)
     except BaseException:

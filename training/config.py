@@ -7,6 +7,7 @@ is the same run.
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from byzanz_env.agents.network import Architecture
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, MIN_PLAYERS
 
 PRECISIONS = ("auto", "bf16", "fp32")
+MOST_DECISIONS = 8_000_000  # of one update: they are held in memory, about a kilobyte each
+LEAST_PART = 16  # decisions of one worker in one minibatch
 
 
 class ConfigError(ValueError):
@@ -72,6 +75,7 @@ class PPO:
     clip: float = 0.2
     entropy: float = 0.02
     entropy_end: float = 0.004
+    entropy_floor: float = 0.05  # nats; after an update below it the weight is back at `entropy`
     gae_lambda: float = 0.85  # over a seat's own decisions
     winner_weight: float = 0.5  # of the loss of the predicted winner
     margin_weight: float = 0.25  # of the loss of the predicted margins
@@ -130,9 +134,16 @@ class Config:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def __post_init__(self) -> None:
-        game, ppo, pool, evaluation = self.game, self.ppo, self.pool, self.evaluation
+        game, ppo, reward, pool = self.game, self.ppo, self.reward, self.pool
+        evaluation = self.evaluation
+        if not MIN_PLAYERS <= evaluation.players <= MAX_PLAYERS:
+            raise ConfigError("evaluation.players must be 3 to 6")
         given = (game.share_3, game.share_4, game.share_5, game.share_6)
         checks = (
+            (
+                bool(self.name) and self.name == Path(self.name).name and not self.name.startswith("."),
+                f"name must do as the name of a file, not {self.name!r}",
+            ),
             (self.decisions > 0, "decisions must be above 0"),
             (0 <= self.seed < 2**31, "seed must lie in 0 .. 2**31 - 1"),
             (1 <= self.workers <= 64, "workers must be 1 to 64"),
@@ -142,16 +153,34 @@ class Config:
             (min(given) >= 0 and sum(given) > 0, "the shares of game must be 0 or more, one above 0"),
             (ppo.steps >= 8, "ppo.steps must be at least 8"),
             (ppo.epochs >= 1, "ppo.epochs must be at least 1"),
-            (1 <= ppo.minibatch <= self.batch, "ppo.minibatch must be 1 to game.tables x ppo.steps"),
+            (self.batch <= MOST_DECISIONS, f"game.tables x ppo.steps must be at most {MOST_DECISIONS:,}"),
+            (
+                LEAST_PART * self.workers <= ppo.minibatch <= self.batch,
+                f"ppo.minibatch must be {LEAST_PART} x workers to game.tables x ppo.steps",
+            ),
             (ppo.learning_rate > 0, "ppo.learning_rate must be above 0"),
+            (ppo.learning_rate_end >= 0, "ppo.learning_rate_end must be 0 or more"),
+            (ppo.entropy >= 0 and ppo.entropy_end >= 0, "ppo.entropy and .entropy_end must be 0 or more"),
+            (ppo.entropy_floor >= 0, "ppo.entropy_floor must be 0 or more"),
+            (ppo.winner_weight >= 0 and ppo.margin_weight >= 0, "the weights of ppo must be 0 or more"),
+            (ppo.gradient_norm > 0, "ppo.gradient_norm must be above 0"),
+            (reward.margin >= 0 and reward.margin_end >= 0, "the margins of reward must be 0 or more"),
+            (0 <= reward.margin_until <= 1, "reward.margin_until must lie between 0 and 1"),
             (0 < ppo.clip < 1, "ppo.clip must lie between 0 and 1"),
             (0 <= ppo.gae_lambda <= 1, "ppo.gae_lambda must lie between 0 and 1"),
             (0 <= pool.share <= 1, "pool.share must lie between 0 and 1"),
             (0 <= pool.alone <= 1, "pool.alone must lie between 0 and 1"),
             (pool.every > 0 and pool.size > 0, "pool.every and pool.size must be above 0"),
             (not pool.only or bool(pool.agents), "pool.only needs pool.agents to play against"),
-            (MIN_PLAYERS <= evaluation.players <= MAX_PLAYERS, "evaluation.players must be 3 to 6"),
-            (evaluation.every > 0 and evaluation.deals > 0, "evaluation.every and .deals must be above 0"),
+            (
+                given[evaluation.players - MIN_PLAYERS] > 0,
+                f"evaluation.players is {evaluation.players}, and no table has that many (game.share_*)",
+            ),
+            (evaluation.every > 0, "evaluation.every must be above 0"),
+            (
+                evaluation.deals > 0 and evaluation.final_deals > 0,
+                "evaluation.deals and .final_deals must be above 0",
+            ),
             (bool(evaluation.opponents), "evaluation.opponents must name at least one opponent"),
             (bool(evaluation.final_opponents), "evaluation.final_opponents must name at least one"),
             (self.save_minutes > 0, "save_minutes must be above 0"),
@@ -244,6 +273,8 @@ def _convert(kind: Any, value: Any, key: str) -> Any:
     if kind in (int, float, str, bool):
         if type(value) is not kind:
             raise ConfigError(f"{key} must be of type {kind.__name__}, not {value!r}")
+        if kind is float and not math.isfinite(value):
+            raise ConfigError(f"{key} must be a finite number, not {value!r}")
         return value
     item = kind.__args__[0]
     if not isinstance(value, list | tuple) or not all(type(entry) is item for entry in value):

@@ -7,55 +7,56 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from byzanz_env.agents import load
-from byzanz_env.agents.network import Architecture
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, save_policy
-from training.config import Config, to_table
+from byzanz_env.files import write_atomically
+from training.config import Config, Evaluation, to_table
 from training.evaluate import CHOOSE_SEED, REPORT_SEED, WinShare, win_share, win_shares
 
 
-def better_of(
-    candidates: Mapping[str, PolicyAgent], opponents: Sequence[str], players: int, deals: int
-) -> str:
-    """The candidate with the highest win share against the last opponent, on deals kept for choosing."""
-    opponent = load(opponents[-1])
-    shares = {
-        name: win_share(agent, opponent, players, deals, CHOOSE_SEED).share
-        for name, agent in candidates.items()
+def history(config: Config, origin: Mapping[str, Any], updates: int, seconds: float) -> dict[str, Any]:
+    """How a policy came about: decisions and hours of all its parts, this part's settings, those before."""
+    before = origin.get("training", {})
+    return {
+        "config": to_table(config),
+        "decisions": updates * config.batch + before.get("decisions", 0),
+        "hours": round(seconds / 3600 + before.get("hours", 0), 3),
+        "updates": updates,
+        **({"began_as": dict(origin)} if origin else {}),
     }
-    return max(shares, key=lambda name: shares[name])
 
 
-def export(
-    path: Path,
-    name: str,
-    config: Config,
-    architecture: Architecture,
-    tensors: Mapping[str, np.ndarray],
-    summary: Mapping[str, Any],
-) -> tuple[PolicyFile, list[WinShare]]:
+def better_of(candidates: Sequence[PolicyAgent], wanted: Evaluation) -> PolicyAgent:
+    """The candidate with the highest win share against the last opponent, on deals kept for choosing."""
+    opponent = load(wanted.final_opponents[-1])
+
+    def share(agent: PolicyAgent) -> float:
+        return win_share(agent, opponent, wanted.players, wanted.final_deals, CHOOSE_SEED).share
+
+    return max(candidates, key=share) if len(candidates) > 1 else candidates[0]
+
+
+def export(path: Path, policy: PolicyFile, wanted: Evaluation) -> list[WinShare]:
     """Evaluate a policy on fresh deals and write it as an opponent file with its card."""
-    counts = tuple(config.game.shares)
-    training = {"config": to_table(config), **summary}
-    policy = PolicyFile(name, architecture, tensors, counts, training)
-    wanted = config.evaluation
     shares = win_shares(
         PolicyAgent(policy), wanted.final_opponents, wanted.players, wanted.final_deals, REPORT_SEED
     )
+    write_with_card(path, policy, shares, path.name)
+    return shares
+
+
+def write_with_card(path: Path, policy: PolicyFile, shares: Sequence[WinShare], spec: str) -> None:
+    """Write a policy with its evaluation, and a card beside it; `spec` is what it is loaded by."""
     evaluation = {"seed": REPORT_SEED, "results": [share.table() for share in shares]}
     policy = dataclasses.replace(policy, evaluation=evaluation)
-    digest = save_policy(path, policy)
-    policy = dataclasses.replace(policy, sha256=digest)
-    path.with_suffix(".md").write_text(card(policy, path.name), encoding="utf-8")
-    return policy, shares
+    policy = dataclasses.replace(policy, sha256=save_policy(path, policy))
+    write_atomically(path.with_suffix(".md"), card(policy, spec).encode())
 
 
-def card(policy: PolicyFile, file_name: str) -> str:
-    """The model card of a policy file, as Markdown."""
+def card(policy: PolicyFile, spec: str) -> str:
+    """The model card of a policy file, as Markdown; `spec` is what the policy is loaded by."""
     training = dict(policy.training)
-    config = training.pop("config", {})
+    config, before = training.pop("config", {}), training.pop("began_as", {})
     lines = [
         "---",
         "library_name: byzanz-env",
@@ -65,7 +66,7 @@ def card(policy: PolicyFile, file_name: str) -> str:
         f"# {policy.name}",
         "",
         f"An opponent for Byzanz with {_count_list(policy.players)} players. It plays without torch:",
-        f'`byzanz_env.agents.load("{file_name}")`, or `byzanz play --opponents {file_name}`.',
+        f'`byzanz_env.agents.load("{spec}")`, or `byzanz play --opponents {spec}`.',
         "",
         f"- Network: {policy.architecture}",
         *(f"- {key.replace('_', ' ').capitalize()}: {_figure(value)}" for key, value in training.items()),
@@ -92,6 +93,16 @@ def card(policy: PolicyFile, file_name: str) -> str:
     ]
     if config:
         lines += ["", "## Configuration", "", "```", *_flat(config), "```"]
+    while before:
+        training = before["training"]
+        lines += ["", f"## Before that: {before['name']}", ""]
+        for key in ("decisions", "hours"):
+            if key in training:
+                lines.append(f"- {key.capitalize()} until then: {_figure(training[key])}")
+        lines.append(f"- sha256 of its contents: `{before['sha256']}`")
+        if "config" in training:
+            lines += ["", "```", *_flat(training["config"]), "```"]
+        before = training.get("began_as", {})
     return "\n".join(lines) + "\n"
 
 

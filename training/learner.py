@@ -45,6 +45,7 @@ class Learner:
         self.architecture = config.architecture
         self.network = make_network(self.architecture)
         self.network.initialise(torch.Generator().manual_seed(config.seed))
+        self.origin: dict[str, Any] = {}  # the policy of net.start_from: name, sha256, how it was trained
         if config.net.start_from and not resumes:
             self._start_from(config.net.start_from)
         self.optimiser = torch.optim.Adam(
@@ -62,6 +63,7 @@ class Learner:
             else None
         )
         self.updates = 0
+        self.entropy = float("inf")  # of the last update; nats a decision
 
     def _start_from(self, path: str) -> None:
         policy = read_policy(path)
@@ -76,6 +78,7 @@ class Learner:
                 "and net.good_units the same"
             )
         self.network.grow_from(policy.tensors)
+        self.origin = {"name": policy.name, "sha256": policy.sha256, "training": dict(policy.training)}
 
     @property
     def trained(self) -> int:
@@ -97,16 +100,21 @@ class Learner:
         margin_weight = self._margin_weight(progress)
         learning_rate = _line(config.ppo.learning_rate, config.ppo.learning_rate_end, progress)
         entropy = _line(config.ppo.entropy, config.ppo.entropy_end, progress)
+        if self.entropy < config.ppo.entropy_floor:
+            entropy = max(entropy, config.ppo.entropy)
         trained = self.trained
         self._each(lambda worker: worker.collect(trained))
         sums = self._each(lambda worker: worker.estimate(margin_weight))
         mean, deviation, count = _mean_and_deviation(sums)
+        self._must_be_finite("the advantages are", mean, deviation)
         coefficients = np.array(
             [config.ppo.clip, entropy, config.ppo.winner_weight, config.ppo.margin_weight]
         )
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate
         statistics, norms = self._learn(coefficients, mean, deviation, count)
+        figures = _named(statistics)
+        self.entropy = figures["entropy"]
         self.updates += 1
         self._maybe_snapshot()
         return {
@@ -117,7 +125,7 @@ class Learner:
             "margin_weight": margin_weight,
             "advantage_deviation": deviation,
             "gradient_norm": float(np.mean(norms)),
-            **_named(statistics),
+            **figures,
         }
 
     def _learn(
@@ -137,6 +145,7 @@ class Learner:
                     )
                 )
                 statistics += sum(sums)
+                self._must_be_finite("the loss is", *statistics)
                 norms.append(self._step())
         return statistics, norms
 
@@ -151,13 +160,17 @@ class Learner:
                 total = total + more[i].grad  # type: ignore[operator]
             parameter.grad = total
         norm = torch.nn.utils.clip_grad_norm_(parameters, self.config.ppo.gradient_norm)
-        if not torch.isfinite(norm):
-            raise TrainingError(
-                f"the gradient is not finite in update {self.updates + 1}: the last checkpoint is kept; "
-                'resume from it with a lower ppo.learning_rate, or precision = "fp32"'
-            )
+        self._must_be_finite("the gradient is", float(norm))
         self.optimiser.step()
         return float(norm)
+
+    def _must_be_finite(self, subject: str, *values: float) -> None:
+        """Stop before a number that is none reaches the weights."""
+        if not np.isfinite(values).all():
+            raise TrainingError(
+                f"{subject} not finite in update {self.updates + 1}: the last checkpoint is kept; go on "
+                "from it with --resume RUN and --set ppo.learning_rate=..., lower, or --set precision=fp32"
+            )
 
     def _margin_weight(self, progress: float) -> float:
         reward = self.config.reward
@@ -195,22 +208,26 @@ class Learner:
             "bf16": self.bf16,
             "pool": [snapshot.name for snapshot in self.pool.snapshots],
             "pool_agents": self.pool.contents,
+            "origin": self.origin,
+            "entropy": self.entropy if self.updates else None,
         }
         return arrays, table
 
     def restore(self, arrays: dict[str, np.ndarray], table: dict[str, Any]) -> None:
         """Go on from `state`."""
-        if table["bf16"] != self.bf16:
+        if self.config.precision == "auto" and table["bf16"] != self.bf16:
             raise TrainingError(
-                "this run was made with another precision than this processor chooses; "
-                f'set precision = "{"bf16" if table["bf16"] else "fp32"}" to go on'
+                "this run was made with another precision than this processor chooses: go on with "
+                f"--set precision={'bf16' if table['bf16'] else 'fp32'}"
             )
-        if table.get("pool_agents", self.pool.contents) != self.pool.contents:
+        if table["pool_agents"] != self.pool.contents:
             raise TrainingError(
-                "a policy file of pool.agents is not the one this run was made with: put that one back, or "
+                "an agent of pool.agents is not the one this run was made with: put that one back, or "
                 "start a new run"
             )
         self.updates = int(table["updates"])
+        self.entropy = float("inf") if table["entropy"] is None else float(table["entropy"])
+        self.origin = dict(table["origin"])
         with torch.no_grad():
             for name, parameter in self.network.named_parameters():
                 parameter.copy_(torch.from_numpy(arrays[f"weights.{name}"].copy()))

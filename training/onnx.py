@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 from byzanz_env.agents.network import NUM_OUTCOMES, Architecture, Network
 from byzanz_env.agents.policy import PolicyFile, read_policy
 from byzanz_env.envs.batch import BatchEnv
+from byzanz_env.files import write_atomically
 from byzanz_env.games.byzanz.goods import (
     GOOD_ACTIONS,
     GOOD_INPUTS,
@@ -165,7 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
     if difference > TOLERANCE:
         print(f"error: the ONNX network differs by {difference:g}; nothing was written", file=sys.stderr)
         return 1
-    chosen.out.write_bytes(model.SerializeToString())
+    write_atomically(chosen.out, model.SerializeToString())
     print(f"{chosen.out} written; largest difference to our own runtime {difference:.2g}")
     return 0
 

@@ -7,6 +7,7 @@ everybody else as at any table.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -100,7 +101,7 @@ class OpponentPool:
 
     def seat(self, agents: Sequence[Agent]) -> None:
         """Let these agents be members, and no snapshots."""
-        self.contents = [getattr(agent, "sha256", agent.name) for agent in agents]
+        self.contents = [_contents(agent) for agent in agents]
         self._agents = [self._member(agent) for agent in agents]
         self.is_scripted = np.array([isinstance(agent, ScriptedAgent) for agent in agents], dtype=np.bool_)
         tables = [agent.valuation for agent in agents if isinstance(agent, ScriptedAgent)]
@@ -177,6 +178,13 @@ class OpponentPool:
             places = np.flatnonzero(owners == member)
             actions[places] = self._members[member].answer(env, rows[places])
         return actions
+
+
+def _contents(agent: Agent) -> str:
+    """What tells an agent from another of its name."""
+    if isinstance(agent, ScriptedAgent):
+        return f"{agent.name} {hashlib.sha256(agent.valuation.tobytes()).hexdigest()}"
+    return str(getattr(agent, "sha256", agent.name))
 
 
 @njit

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from byzanz_env import replay
 from byzanz_env.decisions import Agent
@@ -56,17 +58,28 @@ def write_plots(run: Run) -> None:
     pyplot.close(figure)
 
 
-def write_tensorboard(run: Run) -> None:
-    """Write the metrics as TensorBoard events, all anew: metrics.jsonl is the truth."""
-    from torch.utils.tensorboard import SummaryWriter
+class TensorBoard:
+    """The metrics as TensorBoard events while a run goes on; at its start made anew from metrics.jsonl."""
 
-    folder = run.folder / "tensorboard"
-    shutil.rmtree(folder, ignore_errors=True)
-    with SummaryWriter(str(folder)) as writer:  # type: ignore[no-untyped-call]
+    def __init__(self, run: Run) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        folder = run.folder / "tensorboard"
+        shutil.rmtree(folder, ignore_errors=True)
+        self._writer = SummaryWriter(str(folder), flush_secs=30)  # type: ignore[no-untyped-call]
         for line in run.lines("metrics"):
-            for name in (*CURVES, "policy_loss", "gradient_norm", "learning_rate", "clipped"):
-                writer.add_scalar(f"train/{name}", line[name], line["decisions"])  # type: ignore[no-untyped-call]
+            self.metrics(line)
         for line in run.lines("evaluations"):
-            for result in line["results"]:
-                tag = f"win_share/{result['players']}p_{result['opponent']}"
-                writer.add_scalar(tag, result["share"], line["decisions"])  # type: ignore[no-untyped-call]
+            self.evaluation(line)
+
+    def metrics(self, line: Mapping[str, Any]) -> None:
+        for name in (*CURVES, "policy_loss", "gradient_norm", "learning_rate", "clipped"):
+            self._writer.add_scalar(f"train/{name}", line[name], line["decisions"])  # type: ignore[no-untyped-call]
+
+    def evaluation(self, line: Mapping[str, Any]) -> None:
+        for result in line["results"]:
+            tag = f"win_share/{result['players']}p_{result['opponent']}"
+            self._writer.add_scalar(tag, result["share"], line["decisions"])  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        self._writer.close()  # type: ignore[no-untyped-call]

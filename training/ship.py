@@ -12,12 +12,12 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from byzanz_env.agents import load
-from byzanz_env.agents.policy import PolicyAgent, PolicyFile, read_policy, save_policy
+from byzanz_env.agents.policy import PolicyAgent, PolicyFile, read_policy
+from byzanz_env.files import write_atomically
 from training.evaluate import REPORT_SEED, WinShare, win_share
-from training.export import card
+from training.export import write_with_card
 
 FOLDER = Path("checkpoints")
 OPPONENTS = ("random", "greedy", "heuristic")
@@ -40,12 +40,9 @@ def measure(agent: PolicyAgent, opponents: Sequence[str], players: int, deals: i
 
 def ship(policy: PolicyFile, name: str, results: Sequence[WinShare], folder: Path) -> Path:
     """Write the policy under its new name, with its evaluation and card, and the list of all."""
-    evaluation: dict[str, Any] = {"seed": REPORT_SEED, "results": [result.table() for result in results]}
-    policy = dataclasses.replace(policy, name=name, evaluation=evaluation)
     path = folder / f"{name}.safetensors"
-    policy = dataclasses.replace(policy, sha256=save_policy(path, policy))
-    path.with_suffix(".md").write_text(card(policy, path.name), encoding="utf-8")
-    (folder / "README.md").write_text(overview(folder), encoding="utf-8")
+    write_with_card(path, dataclasses.replace(policy, name=name), results, name)
+    write_atomically(folder / "README.md", overview(folder).encode())
     return path
 
 
@@ -56,8 +53,9 @@ def overview(folder: Path) -> str:
         "",
         "Policies trained by self-play. Agents that the card of a policy names under `pool.agents` were",
         "also its training opponents, at a share `pool.share` of the tables: win shares against them",
-        "flatter it. Where a card names `net.start_from`, the training had earlier parts, and the",
-        "configuration is that of the last; hours and decisions are those of all parts. A policy with",
+        "flatter it. Where a card names `net.start_from`, the training had earlier parts: hours and",
+        "decisions are those of all, the configuration is that of the last (and of the parts before",
+        "where they are listed). A policy with",
         "shares for one number of players went on from `strong` at tables of that size alone, and is the",
         "default opponent there. Each plays without torch.",
         'Load one by name: `byzanz_env.agents.load("strong")`, `byzanz play --opponents strong`.',
@@ -96,8 +94,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--deals", type=int, default=2500, help="with 4 players (default 2500)")
     parser.add_argument("--other-deals", type=int, default=1000, help="with 3, 5 and 6 players")
     parser.add_argument("--opponents", nargs="+", default=list(OPPONENTS))
-    parser.add_argument("--hours", type=float, help="of training in all, if it began before this run")
-    parser.add_argument("--decisions", type=int, help="trained in all, if it began before this run")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     chosen = parser.parse_args(arguments)
     try:
@@ -110,9 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    given = {"hours": chosen.hours, "decisions": chosen.decisions}
-    training = {**policy.training, **{key: value for key, value in given.items() if value is not None}}
-    path = ship(dataclasses.replace(policy, training=training), chosen.name, results, chosen.folder)
+    path = ship(policy, chosen.name, results, chosen.folder)
     print(f"{path} written")
     return 0
 

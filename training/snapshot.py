@@ -14,12 +14,13 @@ import torch
 
 from byzanz_env.agents.policy import PolicyFile, save_policy
 from training.checkpoint import load_newest
+from training.export import history
 from training.network import make_network
 from training.runs import read_config
 
 
 def snapshot(folder: Path, out: Path) -> int:
-    """Write the newest weights of a run; return the decisions it was trained on."""
+    """Write the newest weights of a run; return the decisions it was trained on in all."""
     config = read_config(folder)
     found = load_newest(folder / "checkpoints")
     if found is None:
@@ -33,11 +34,10 @@ def snapshot(folder: Path, out: Path) -> int:
             if name.startswith("weights.")
         }
     )
-    trained = int(table["updates"]) * config.batch
-    players = tuple(config.game.shares)
-    tensors = network.to_tensors()
-    save_policy(out, PolicyFile(out.stem, config.architecture, tensors, players, {"decisions": trained}))
-    return trained
+    training = history(config, table["origin"], int(table["updates"]), float(table["seconds"]))
+    tensors, players = network.to_tensors(), tuple(config.game.shares)
+    save_policy(out, PolicyFile(out.stem, config.architecture, tensors, players, training))
+    return int(training["decisions"])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         trained = snapshot(chosen.run, chosen.out)
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"{chosen.out} written: the policy after {trained:,} decisions")

@@ -18,7 +18,7 @@ import torch
 
 from training import kernels
 from training import worker as worker_module
-from training.config import from_table
+from training.config import PRECISIONS, from_table
 from training.learner import Learner
 
 PARTS = (
@@ -37,19 +37,20 @@ PARTS = (
 )
 
 
-def settings(workers: int, epochs: int, good_units: int) -> dict[str, Any]:
+def settings(workers: int, epochs: int, good_units: int, precision: str = "auto") -> dict[str, Any]:
     """Four players, 256x2, the defaults otherwise."""
     return {
         "workers": workers,
+        "precision": precision,
         "net": {"good_units": good_units},
         "game": {"tables": 512 * workers, "share_3": 0.0, "share_4": 1.0, "share_5": 0.0, "share_6": 0.0},
         "ppo": {"minibatch": 4096 * workers, "epochs": epochs},
     }
 
 
-def speed(workers: int, updates: int, epochs: int, good_units: int) -> float:
+def speed(workers: int, updates: int, *shape: Any) -> float:
     """Median trained decisions per second over some updates, after two to warm up."""
-    learner = Learner(from_table(settings(workers, epochs, good_units)))
+    learner = Learner(from_table(settings(workers, *shape)))
     for _ in range(2):
         learner.update()
     rates = []
@@ -61,9 +62,9 @@ def speed(workers: int, updates: int, epochs: int, good_units: int) -> float:
     return statistics.median(rates)
 
 
-def profile(updates: int, epochs: int, good_units: int) -> dict[str, float]:
+def profile(updates: int, *shape: Any) -> dict[str, float]:
     """Microseconds of processor time per trained decision, by part."""
-    learner = Learner(from_table(settings(1, epochs, good_units)))
+    learner = Learner(from_table(settings(1, *shape)))
     learner.update()
     worker = learner.workers[0]
     spent: dict[str, float] = {}
@@ -112,11 +113,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--good-units", type=int, default=0, help="shared by the goods (default: plain MLP)"
     )
+    parser.add_argument("--precision", default="auto", choices=PRECISIONS)
     chosen = parser.parse_args(arguments)
+    shape = (chosen.epochs, chosen.good_units, chosen.precision)
     for workers in (1, 2):
-        rate = speed(workers, chosen.updates, chosen.epochs, chosen.good_units)
+        rate = speed(workers, chosen.updates, *shape)
         print(f"{workers} worker{'s' * (workers > 1)}: {rate:,.0f} trained decisions/s of wall time")
-    times = profile(chosen.updates, chosen.epochs, chosen.good_units)
+    times = profile(chosen.updates, *shape)
     total = times["collect"] + times["estimate"] + times["gradient"] + times["step"]
     print(f"\n| part | µs per decision | share |\n|---|---|---|\n| all | {total:.1f} | 100 % |")
     for part, label in PARTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 import time
@@ -17,9 +18,9 @@ from training import checkpoint
 from training.config import Config
 from training.display import Display
 from training.evaluate import WATCH_SEED, win_share
-from training.export import better_of, export
+from training.export import better_of, export, history
 from training.learner import Learner
-from training.records import save_replays, write_plots, write_tensorboard
+from training.records import TensorBoard, save_replays, write_plots
 from training.runs import Run
 
 
@@ -31,10 +32,12 @@ class Training:
         self.config: Config = run.config
         self.display = display
         self.learner = Learner(run.config, resumes=bool(checkpoint.numbers(run.checkpoints)))
-        self.best: dict[str, Any] = {"share": -1.0, "update": 0}
+        self.best: dict[str, Any] = {"share": -1.0, "update": 0, "seconds": 0.0}
         self.best_tensors: dict[str, np.ndarray] = {}
         self.seconds = 0.0  # of training, over all parts of the run
         self.watched = [load(spec) for spec in run.config.evaluation.opponents]
+        for spec in run.config.evaluation.final_opponents:
+            load(spec)  # a wrong name is said now, not after hours
         self._stop_asked = False
 
     # --- the loop ---------------------------------------------------------------------------------------
@@ -42,7 +45,8 @@ class Training:
     def go(self, hours: float | None) -> bool:
         """Train until the end, a stop by Ctrl-C, or the time is up; True when the run is complete."""
         self._resume()
-        deadline = time.monotonic() + hours * 3600 if hours else float("inf")
+        self.curves = TensorBoard(self.run)
+        deadline = time.monotonic() + hours * 3600 if hours is not None else float("inf")
         previous = signal.signal(signal.SIGINT, self._ask_to_stop)
         saved = time.monotonic()
         try:
@@ -57,8 +61,8 @@ class Training:
         finally:
             signal.signal(signal.SIGINT, previous)
             self.learner.close()
+            self.curves.close()
         write_plots(self.run)
-        write_tensorboard(self.run)
         complete = self.learner.updates >= self.config.updates
         if not complete:
             self.display.say(f"stopped after {self.learner.trained:,} decisions; go on with: "
@@ -73,6 +77,7 @@ class Training:
         figures["seconds"] = self.seconds
         figures["speed"] = self.config.batch / seconds
         self.run.note("metrics", figures)
+        self.curves.metrics(figures)
         self.display.progress(figures, self.config)
         every = self.config.evaluation.every
         if self.learner.trained // every > (self.learner.trained - self.config.batch) // every:
@@ -86,10 +91,18 @@ class Training:
 
     # --- what the present policy is worth ---------------------------------------------------------------
 
-    def player(self, name: str | None = None) -> PolicyAgent:
+    def player(self) -> PolicyAgent:
         """The present weights as an agent."""
-        tensors = self.learner.network.to_tensors()
-        return PolicyAgent(PolicyFile(name or self.config.name, self.learner.architecture, tensors))
+        return self._agent(self.learner.network.to_tensors(), self.learner.updates, self.seconds)
+
+    def _agent(self, tensors: dict[str, np.ndarray], updates: int, seconds: float) -> PolicyAgent:
+        config = self.config
+        training = {
+            **history(config, self.learner.origin, updates, seconds),
+            "precision": "bf16" if self.learner.bf16 else "fp32",
+        }
+        players = tuple(config.game.shares)
+        return PolicyAgent(PolicyFile(config.name, self.learner.architecture, tensors, players, training))
 
     def _evaluate(self) -> None:
         wanted = self.config.evaluation
@@ -100,11 +113,14 @@ class Training:
             )
             for opponent in self.watched
         ]
-        line = {"update": self.learner.updates, "decisions": self.learner.trained}
-        self.run.note("evaluations", {**line, "results": [share.table() for share in shares]})
+        line: dict[str, Any] = {"update": self.learner.updates, "decisions": self.learner.trained}
+        line["results"] = [share.table() for share in shares]
+        self.run.note("evaluations", line)
+        self.curves.evaluation(line)
         self.display.evaluation(shares)
         if shares and shares[-1].share >= self.best["share"]:
-            self.best = {"share": shares[-1].share, "update": self.learner.updates}
+            updates, seconds = self.learner.updates, self.seconds
+            self.best = {"share": shares[-1].share, "update": updates, "seconds": seconds}
             self.best_tensors = self.learner.network.to_tensors()
         save_replays(self.run.folder / "replays", agent, self.learner.trained, wanted.players)
 
@@ -133,27 +149,18 @@ class Training:
         }
         self.run.rewind(self.learner.updates)
         self.display.say(f"resumed after {self.learner.trained:,} decisions")
+        if differences := self.run.differences():
+            self.display.say(
+                f"the run was begun with others ({'; '.join(differences)}): it goes on, but perhaps not "
+                "bit for bit as it would have"
+            )
 
-    def candidates(self) -> dict[str, PolicyAgent]:
+    def candidates(self) -> list[PolicyAgent]:
         """The last policy, and the one that was best on the way if it is another."""
-        found = {"last": self.player()}
+        found = [self.player()]
         if self.best_tensors and self.best["update"] != self.learner.updates:
-            policy = PolicyFile(self.config.name, self.learner.architecture, self.best_tensors)
-            found["best"] = PolicyAgent(policy)
+            found.append(self._agent(self.best_tensors, self.best["update"], self.best["seconds"]))
         return found
-
-    def summary(self) -> dict[str, Any]:
-        """What the card says about the training."""
-        made_by = json.loads((self.run.folder / "versions.json").read_bytes())
-        return {
-            "decisions": self.learner.trained,
-            "hours": round(self.seconds / 3600, 3),
-            "updates": self.learner.updates,
-            "precision": "bf16" if self.learner.bf16 else "fp32",
-            "machine": made_by["machine"],
-            "torch": made_by["packages"]["torch"],
-            "date": time.strftime("%Y-%m-%d"),
-        }
 
 
 def train(run: Run, hours: float | None = None) -> Path | None:
@@ -167,19 +174,18 @@ def train(run: Run, hours: float | None = None) -> Path | None:
 
 def export_run(training: Training, display: Display) -> Path:
     """Write the better of the run's candidates as an opponent and show what it is worth."""
-    config, wanted = training.config, training.config.evaluation
-    candidates = training.candidates()
+    wanted = training.config.evaluation
     display.say("evaluating on fresh deals ...")
-    chosen = better_of(candidates, wanted.final_opponents, wanted.players, wanted.final_deals)
-    path = training.run.folder / "export" / f"{config.name}.safetensors"
-    _, shares = export(
-        path,
-        config.name,
-        config,
-        training.learner.architecture,
-        candidates[chosen].policy.tensors,
-        training.summary(),
-    )
-    display.results(f"{config.name}: one against copies, duplicate deals", shares)
+    policy = better_of(training.candidates(), wanted).policy
+    made_by = json.loads((training.run.folder / "versions.json").read_bytes())
+    made_on = {
+        "machine": made_by["machine"],
+        "torch": made_by["packages"]["torch"],
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    policy = dataclasses.replace(policy, training={**policy.training, **made_on})
+    path = training.run.folder / "export" / f"{policy.name}.safetensors"
+    shares = export(path, policy, wanted)
+    display.results(f"{policy.name}: one against copies, duplicate deals", shares)
     display.say(f"opponent written to {path}; play against it with: byzanz play --opponents {path}")
     return path

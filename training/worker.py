@@ -8,8 +8,6 @@ depends on their number but never on their timing.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -64,6 +62,10 @@ class Rollout:
         self.seats[:] = -1
         for name, values in kept.items():
             getattr(self, name)[seats, tables] = values
+
+    def note_open(self) -> None:
+        """The open decisions are those at the front and no others."""
+        self.still_open[:] = np.where(self.seats[:CARRIED] >= 0, np.arange(CARRIED)[:, None], -1)
 
 
 class Worker:
@@ -224,9 +226,7 @@ class Worker:
 
     def _open(self) -> dict[str, np.ndarray]:
         self.rollout.carry_over()
-        self.rollout.still_open[:] = np.where(
-            self.rollout.seats[:CARRIED] >= 0, np.arange(CARRIED)[:, None], -1
-        )
+        self.rollout.note_open()
         return self.rollout.carried_arrays()
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
@@ -236,9 +236,7 @@ class Worker:
         self.rollout.seats[:] = -1
         for name, array in self.rollout.carried_arrays().items():
             array[:] = arrays[f"carried.{name}"]
-        self.rollout.still_open[:] = np.where(
-            self.rollout.seats[:CARRIED] >= 0, np.arange(CARRIED)[:, None], -1
-        )
+        self.rollout.note_open()
 
 
 class _MinibatchBuffers:
@@ -254,6 +252,3 @@ class _MinibatchBuffers:
             self._observations = np.empty((size, OBSERVATION_SIZE), dtype=np.int8)
             self._masks = np.empty((size, NUM_ACTIONS), dtype=np.int8)
         self.observations, self.masks = self._observations[:size], self._masks[:size]
-
-
-Task = Callable[[Worker], Any]

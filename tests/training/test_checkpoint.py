@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import errno
 import json
 import os
@@ -65,30 +67,70 @@ def test_a_checkpoint_of_another_format_is_refused(tmp_path):
         checkpoint.load(path)
 
 
-@pytest.mark.parametrize("call", ["open", "fsync", "rename"])
-@pytest.mark.parametrize("nth", range(4))
-def test_a_full_disk_at_any_call_leaves_the_old_checkpoint(tmp_path, monkeypatch, call, nth):
-    """The n-th open, fsync or rename fails: the error comes out, the old checkpoint loads, no leftovers."""
-    save(tmp_path, 1)
-    real, calls = getattr(os, call), iter(range(100))
+DISK_CALLS = {  # what a save does to the disk: where it is looked up, and which of its calls may fail
+    "mkdir": (os, [1]),  # the temporary folder; the one of all checkpoints is there already
+    "open": (builtins, [0, 1, 2]),
+    "write": (checkpoint, [0, 1, 2]),
+    "fsync": (os, [0, 1, 2, 3, 4]),
+    "rename": (os, [0]),
+}
+
+
+def disk_full(monkeypatch, call, nth):
+    """Let the n-th call fail; a write stores half of its data first. Returns the list of calls made."""
+    owner, _ = DISK_CALLS[call]
+    name = "_write_and_flush" if call == "write" else call
+    real, calls = getattr(owner, name), []
 
     def failing(*arguments, **options):
-        if next(calls) == nth:
+        calls.append(arguments)
+        if len(calls) == nth + 1:
+            if call == "write":
+                path, data = arguments
+                path.write_bytes(data[: len(data) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(*arguments, **options)
 
-    monkeypatch.setattr(os, call, failing)
-    try:
-        save(tmp_path, 2)
-        failed = False
-    except OSError as error:
-        failed = error.errno == errno.ENOSPC
-    monkeypatch.undo()
-    _, table, complaints = checkpoint.load_newest(tmp_path)
-    assert complaints == []
-    assert table["updates"] in ((1, 2) if failed else (2,))
-    checkpoint.sweep(tmp_path)
-    assert not list(tmp_path.glob(".*"))
+    monkeypatch.setattr(owner, name, failing)
+    return calls
+
+
+@pytest.mark.parametrize("call", DISK_CALLS)
+def test_a_full_disk_at_any_call_leaves_the_old_checkpoint(tmp_path, monkeypatch, call):
+    """Wherever a save fails: the error comes out, the old checkpoint loads, nothing is left over."""
+    save(tmp_path, 1)
+    places = DISK_CALLS[call][1]
+    for nth in places:
+        with monkeypatch.context() as patch:
+            made = disk_full(patch, call, nth)
+            with pytest.raises(OSError, match="No space left"):
+                save(tmp_path, 2 + nth)
+        assert len(made) == nth + 1
+        _, table, complaints = checkpoint.load_newest(tmp_path)
+        assert complaints == []
+        # the last flush makes the rename last; if it alone fails, the new one is there already
+        assert table["updates"] == (6 if (call, nth) == ("fsync", 4) else 1)
+        assert not list(tmp_path.glob(".*"))
+    with monkeypatch.context() as patch:
+        made = disk_full(patch, call, 10**6)
+        save(tmp_path, 100)
+    assert len(made) == places[-1] + 1, "a save calls this more often: the test misses some"
+
+
+def test_saving_an_update_again_never_takes_the_checkpoint_away(tmp_path, monkeypatch):
+    save(tmp_path, 5)
+    for call in DISK_CALLS:
+        with monkeypatch.context() as patch:
+            disk_full(patch, call, 0)
+            with contextlib.suppress(OSError):
+                save(tmp_path, 5)
+        assert checkpoint.load_newest(tmp_path)[1] == {"updates": 5}
+
+
+def test_a_damaged_checkpoint_of_the_same_update_is_replaced(tmp_path):
+    (save(tmp_path, 5) / checkpoint.ARRAYS).write_bytes(b"damaged")
+    save(tmp_path, 5)
+    assert checkpoint.load_newest(tmp_path)[1:] == ({"updates": 5}, [])
 
 
 def test_leftovers_of_a_killed_process_are_swept(tmp_path):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
-from training import best_response, comparison, onnx, ship, snapshot, throughput
+from training import best_response, comparison, export, onnx, ship, snapshot, throughput
 from training.config import from_table
 from training.display import Display
-from training.learner import Learner
+from training.learner import Learner, TrainingError
 from training.runs import Run
 from training.train import Training
 
@@ -90,11 +92,19 @@ def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):
         np.testing.assert_allclose(policy.tensors[name], tensor, rtol=1e-6)
 
 
-def small_settings(workers, epochs, good_units):
+def small_settings(workers, epochs, good_units, precision="fp32"):
     game = {"tables": 8 * workers, "share_3": 1.0, "share_4": 0.0, "share_5": 0.0, "share_6": 0.0}
     ppo = {"steps": 16, "minibatch": 64, "epochs": epochs}
     net = {"hidden": [16], "good_units": good_units}
-    return {"workers": workers, "precision": "fp32", "game": game, "ppo": ppo, "net": net}
+    watched = {"players": 3}
+    return {
+        "workers": workers,
+        "precision": "fp32",
+        "game": game,
+        "ppo": ppo,
+        "net": net,
+        "evaluation": watched,
+    }
 
 
 def test_the_comparison_gives_everybody_the_same_work(monkeypatch, capsys):
@@ -129,14 +139,45 @@ def test_the_profile_adds_up(monkeypatch, capsys):
 def test_a_shipped_policy_has_its_evaluation_its_card_and_a_line_in_the_list(policy_path, tmp_path):
     folder = tmp_path / "checkpoints"
     arguments = [str(policy_path), "small", "--folder", str(folder), "--deals", "3", "--other-deals", "2"]
-    assert ship.main([*arguments, "--opponents", "heuristic", "--hours", "0.5"]) == 0
+    assert ship.main([*arguments, "--opponents", "heuristic"]) == 0
     policy = read_policy(folder / "small.safetensors")
     assert policy.name == "small"
-    assert policy.training["hours"] == 0.5
     results = policy.evaluation["results"]
     assert [(r["players"], r["direction"]) for r in results] == [
         (n, direction) for n in (3, 4, 5, 6) for direction in ("one against all", "opponent alone")
     ]
-    assert policy.sha256 in (folder / "small.md").read_text()
+    card = (folder / "small.md").read_text()
+    assert policy.sha256 in card
+    assert '`byzanz_env.agents.load("small")`' in card
     assert "[small](small.md)" in (folder / "README.md").read_text()
     assert ship.main(["absent.safetensors", "x", "--folder", str(folder)]) == 2
+
+
+def test_the_cards_and_the_list_of_the_shipped_policies_are_those_of_their_files():
+    folder = Path(__file__).parents[2] / "checkpoints"
+    paths = sorted(folder.glob("*.safetensors"))
+    assert {"quick", "strong"} <= {path.stem for path in paths}
+    for path in paths:
+        policy = read_policy(path)
+        assert policy.name == path.stem
+        assert path.with_suffix(".md").read_text() == export.card(policy, path.stem)
+    assert (folder / "README.md").read_text() == ship.overview(folder)
+
+
+def test_a_best_response_that_fails_keeps_the_results_before(policy_path, tmp_path, monkeypatch, capsys):
+    responses = []
+
+    def challenge(target, start, plan):
+        if responses:
+            raise TrainingError("the loss is not finite")
+        share = best_response.WinShare(target, 4, 1, 0.3, 0.1, 20.0)
+        responses.append(target)
+        return best_response.Response(target, "scratch", 1.0, 512, share), load("random")
+
+    monkeypatch.setattr(best_response, "challenge", challenge)
+    arguments = [str(policy_path), "--power-check", "--json", str(tmp_path / "r.json")]
+    assert best_response.main(arguments) == 1
+    assert "error: the loss is not finite" in capsys.readouterr().err
+    assert [entry["target"] for entry in json.loads((tmp_path / "r.json").read_text())] == [
+        str(policy_path)
+    ]

@@ -108,6 +108,46 @@ def test_a_gradient_that_is_not_finite_stops_the_run_before_it_reaches_the_weigh
     learner.close()
 
 
+@pytest.mark.parametrize(("part", "subject"), [("estimate", "advantages are"), ("gradient", "loss is")])
+def test_a_loss_that_is_not_finite_stops_the_run(tiny, part, subject):
+    learner = Learner(tiny(workers=1))
+    advance(learner, 1)
+    before = learner.network.to_tensors()
+    worker = learner.workers[0]
+    real = getattr(worker, part)
+
+    def poisoned(*arguments):
+        if part == "estimate":
+            total, squares, count = real(*arguments)
+            return total * float("nan"), squares, count
+        return real(*arguments) * float("nan")
+
+    setattr(worker, part, poisoned)
+    with pytest.raises(
+        TrainingError, match=f"{subject} not finite in update 2: the last checkpoint is kept"
+    ):
+        learner.update()
+    for name, tensor in learner.network.to_tensors().items():
+        np.testing.assert_array_equal(tensor, before[name])
+    learner.close()
+
+
+def test_below_the_entropy_floor_the_weight_goes_back_up(tiny):
+    ppo = {"steps": 32, "minibatch": 128, "entropy": 0.02, "entropy_end": 0.0}
+    weights = {}
+    for floor in (0.0, 100.0):
+        learner = Learner(tiny(workers=1, ppo={**ppo, "entropy_floor": floor}))
+        weights[floor] = [learner.update()["entropy_weight"] for _ in range(3)]
+        arrays, table = learner.state()
+        again = Learner(tiny(workers=1, ppo={**ppo, "entropy_floor": floor}))
+        again.restore(arrays, table)
+        assert again.update()["entropy_weight"] == learner.update()["entropy_weight"]
+        learner.close()
+        again.close()
+    np.testing.assert_allclose(weights[0.0], [0.02, 0.02 * 5 / 6, 0.02 * 4 / 6])
+    np.testing.assert_allclose(weights[100.0], [0.02, 0.02, 0.02])
+
+
 def test_it_learns_to_beat_random_opponents(tiny):
     """From an even share to most games within a few seconds."""
     config = tiny(
@@ -116,6 +156,7 @@ def test_it_learns_to_beat_random_opponents(tiny):
         net={"hidden": [64], "good_units": 16},
         ppo={"steps": 64, "minibatch": 1024, "learning_rate": 3e-3},
         pool={},
+        evaluation={"players": 3},
     )
     learner = Learner(config)
     advance(learner, config.updates)

@@ -19,6 +19,7 @@ from tests.training.conftest import TINY
 from tests.training.kill_runs import many_kills
 from training.__main__ import main
 from training.config import to_table
+from training.evaluate import WinShare
 from training.runs import Run, RunError
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +89,95 @@ def test_hours_stop_cleanly_and_a_resumed_run_goes_on(tmp_path, capsys):
     assert (tmp_path / "run" / "export" / "tiny.safetensors").exists()
 
 
+def test_a_resumed_run_may_change_what_its_checkpoints_do_not_depend_on(tmp_path, capsys):
+    folder = tmp_path / "run"
+    config = write_toml(tmp_path / "tiny.toml", TINY)
+    assert main([str(config), "--run", str(folder), "--hours", "0.0000001"]) == 0
+    for change in ("seed=2", "workers=1", "game.tables=32", "ppo.steps=64", "net.good_units=0", "ppo"):
+        assert main(["--resume", str(folder), "--set", change]) == 2
+        assert f"--resume cannot change {change.partition('=')[0]};" in capsys.readouterr().err
+    changes = ["decisions=1024", "ppo.learning_rate=1e-4", "precision=bf16", "evaluation.final_deals=1"]
+    assert main(["--resume", str(folder), *(word for text in changes for word in ("--set", text))]) == 0
+    noted = json.loads((folder / "changes.jsonl").read_text())
+    assert (noted["update"], noted["changes"]) == (1, changes)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert lines[1]["learning_rate"] == pytest.approx(1e-4)
+    policy = read_policy(folder / "export" / "tiny.safetensors")
+    assert (policy.training["precision"], policy.evaluation["results"][0]["deals"]) == ("bf16", 1)
+
+
+def test_a_start_that_fails_does_not_block_the_next(tmp_path, capsys):
+    config = write_toml(tmp_path / "tiny.toml", {**TINY, "decisions": 512})
+    command = [str(config), "--run", str(tmp_path / "run")]
+    assert main([*command, "--set", "evaluation.final_opponents=['heuristik']"]) == 1
+    assert "heuristik" in capsys.readouterr().err
+    assert main([*command, "--set", "net.start_from=absent.safetensors"]) == 1
+    assert "absent.safetensors" in capsys.readouterr().err
+    assert main(command) == 0
+
+
+def test_saving_a_finished_run_again_keeps_it(tmp_path, monkeypatch, capsys):
+    """A resumed run that has nothing to do must not put its newest checkpoint at risk."""
+    config = write_toml(tmp_path / "tiny.toml", {**TINY, "decisions": 512})
+    assert main([str(config), "--run", str(tmp_path / "run")]) == 0
+
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("training.checkpoint._write_and_flush", fails)
+        assert main(["--resume", str(tmp_path / "run")]) == 0
+    assert main(["--resume", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out.count("resumed after 512 decisions") == 2
+
+
+def test_other_packages_are_said_when_a_run_goes_on(tmp_path, capsys):
+    folder = tmp_path / "run"
+    config = write_toml(tmp_path / "tiny.toml", {**TINY, "decisions": 512})
+    assert main([str(config), "--run", str(folder)]) == 0
+    assert main(["--resume", str(folder)]) == 0
+    assert "begun with others" not in capsys.readouterr().out
+    versions = json.loads((folder / "versions.json").read_text())
+    versions["packages"]["torch"] = "1.0"
+    (folder / "versions.json").write_text(json.dumps(versions))
+    assert main(["--resume", str(folder)]) == 0
+    assert "begun with others (torch 1.0 then, " in capsys.readouterr().out
+
+
+def test_the_card_tells_of_the_policy_that_was_chosen_and_of_the_parts_before(tmp_path, monkeypatch):
+    """The best on the way is exported with its own numbers; a run that goes on from it adds them up."""
+    table = {**TINY, "decisions": 3 * 512, "evaluation": {**TINY["evaluation"], "every": 512}}
+    config = write_toml(tmp_path / "tiny.toml", table)
+    shares = iter([0.5, 0.4, 0.3, 0.0, 1.0])  # of three evaluations, then of both candidates: last, best
+
+    def given(agent, opponent, players, *arguments, **options):
+        return WinShare(opponent.name, players, 1, next(shares), 0.1, 20.0)
+
+    monkeypatch.setattr("training.train.win_share", given)
+    monkeypatch.setattr("training.export.win_share", given)
+    assert main([str(config), "--run", str(tmp_path / "first")]) == 0
+    path = tmp_path / "first" / "export" / "tiny.safetensors"
+    first = read_policy(path)
+    assert (first.training["updates"], first.training["decisions"]) == (1, 512)
+    lines = [json.loads(line) for line in (tmp_path / "first" / "metrics.jsonl").read_text().splitlines()]
+    assert first.training["hours"] == pytest.approx(lines[0]["seconds"] / 3600, abs=6e-4)
+    monkeypatch.undo()
+    later = write_toml(tmp_path / "later.toml", {**TINY, "name": "later", "decisions": 1024})
+    command = [str(later), "--run", str(tmp_path / "second"), "--set", f"net.start_from={path}"]
+    assert main([*command, "--hours", "0.0000001"]) == 0
+    path.unlink()
+    assert main(["--resume", str(tmp_path / "second")]) == 0
+    second = read_policy(tmp_path / "second" / "export" / "later.safetensors")
+    assert second.training["decisions"] == 512 + 1024
+    began_as = second.training["began_as"]
+    assert (began_as["name"], began_as["sha256"]) == ("tiny", first.sha256)
+    assert began_as["training"]["config"]["decisions"] == 3 * 512
+    card = (tmp_path / "second" / "export" / "later.md").read_text()
+    assert "## Before that: tiny" in card
+    assert "- Decisions until then: 512\n" in card
+    assert first.sha256 in card
+
+
 def test_a_damaged_checkpoint_is_passed_over_and_said(tmp_path, capsys):
     config = write_toml(tmp_path / "tiny.toml", {**TINY, "save_minutes": 1e-9})
     assert main([str(config), "--run", str(tmp_path / "run")]) == 0
@@ -115,6 +205,9 @@ def test_a_run_of_another_version_is_refused(tmp_path, tiny):
     versions = json.loads((tmp_path / "run" / "versions.json").read_text())
     (tmp_path / "run" / "versions.json").write_text(json.dumps({**versions, "layout": "0" * 16}))
     with pytest.raises(RunError, match="layout '0000000000000000', this version has"):
+        Run.open(tmp_path / "run")
+    (tmp_path / "run" / "versions.json").write_text(json.dumps({**versions, "trainer": 1}))
+    with pytest.raises(RunError, match="trainer 1, this version has"):
         Run.open(tmp_path / "run")
     with pytest.raises(RunError, match="holds no run"):
         Run.open(tmp_path / "nothing")
@@ -144,7 +237,7 @@ def test_errors_are_one_sentence(arguments, code, words, capsys, tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["a.toml", "--resume", "b"], ["--resume", "b", "--set", "seed=1"]]
+    "arguments", [[], ["a.toml", "--resume", "b"], ["a.toml", "--hours", "0"], ["a.toml", "--hours", "nan"]]
 )
 def test_contradicting_arguments_are_a_usage_error(arguments, capsys):
     with pytest.raises(SystemExit) as stop:

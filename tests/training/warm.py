@@ -3,6 +3,8 @@
 No gradient is computed here: torch refuses to go on with its autograd threads after a fork.
 """
 
+import torch.utils.tensorboard  # noqa: F401
+
 from tests.training.conftest import TINY
 from training.config import from_table
 from training.learner import Learner
