@@ -39,6 +39,7 @@ MAX_WIDTH: Final = 2048
 MAX_GOOD_UNITS: Final = 256
 NUM_OUTCOMES: Final = 2 * MAX_PLAYERS  # winner logits, then margins in tens of points
 ILLEGAL: Final = np.float32(-1e9)
+LARGEST_LOGIT: Final = np.float32(1e8)  # a legal action stays above ILLEGAL, whatever the weights are
 SCRATCH_ROWS: Final = 4  # two for the hidden layers, two for the goods
 
 
@@ -204,9 +205,20 @@ def forward_row(
             if mask[action]:
                 logits[action] = _output(hidden, parameters, offset, action, NUM_ACTIONS, width)
         offset += NUM_ACTIONS * (width + 1)
+    for action in range(NUM_ACTIONS):
+        if mask[action]:
+            logits[action] = _bounded(logits[action])
     if has_outcome:
         for i in range(NUM_OUTCOMES):
-            outcome[i] = _output(hidden, parameters, offset, i, NUM_OUTCOMES, width)
+            outcome[i] = _bounded(_output(hidden, parameters, offset, i, NUM_OUTCOMES, width))
+
+
+@njit
+def _bounded(value: Any) -> Any:
+    """A file may hold weights so large that their sums overflow: then the smallest number there is."""
+    if not abs(value) <= LARGEST_LOGIT:  # also where it is no number
+        return -LARGEST_LOGIT
+    return value
 
 
 @njit

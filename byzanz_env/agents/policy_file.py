@@ -28,6 +28,7 @@ FORMAT: Final = "byzanz-policy-1"
 GAME: Final = "byzanz"
 MAX_FILE_BYTES: Final = 64 * 2**20
 MAX_HEADER_BYTES: Final = 64 * 2**10
+MAX_NAME: Final = 200
 
 
 class PolicyFileError(ValueError):
@@ -50,6 +51,7 @@ class PolicyFile:
 
 def save_policy(path: Path | str, policy: PolicyFile) -> str:
     """Write a policy file and return its hash; what could not be read again is refused."""
+    _check_name(Path(path), policy.name)
     text = json.dumps(
         {
             "format": FORMAT,
@@ -88,7 +90,7 @@ def read_policy(path: Path | str) -> PolicyFile:
     try:
         described = json.loads(metadata["policy"])
         tensors = safetensors.numpy.load(data)
-    except (ValueError, TypeError, KeyError, safetensors.SafetensorError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError, safetensors.SafetensorError) as error:
         raise PolicyFileError(f"{path} is damaged ({error}); get a fresh copy") from None
     if metadata["sha256"] != _digest(metadata["policy"], tensors):
         raise PolicyFileError(f"{path} is damaged: its contents do not fit its hash; get a fresh copy")
@@ -115,7 +117,7 @@ def _split_header(path: Path, data: bytes) -> dict[str, Any]:
         )
     try:
         header = json.loads(data[8 : 8 + size])
-    except ValueError:
+    except (ValueError, RecursionError):
         raise PolicyFileError(f"{path} has a damaged header; get a fresh copy") from None
     if not isinstance(header, dict):
         raise PolicyFileError(f"{path} has a damaged header; get a fresh copy")
@@ -151,14 +153,21 @@ def _interpret(path: Path, described: Any, tensors: dict[str, np.ndarray], diges
         players = tuple(int(n) for n in described["players"])
         name, licence = str(described["name"]), str(described["licence"])
         training, evaluation = dict(described["training"]), dict(described["evaluation"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise PolicyFileError(
             f"{path} describes a policy that this version does not know: {error}"
         ) from None
     if not players or not all(MIN_PLAYERS <= n <= MAX_PLAYERS for n in players):
         raise PolicyFileError(f"{path} names impossible player counts {players}")
+    _check_name(path, name)
     _check_tensors(path, architecture, tensors)
     return PolicyFile(name, architecture, tensors, players, training, evaluation, licence, digest)
+
+
+def _check_name(path: Path, name: str) -> None:
+    """Names are printed in terminals, where other characters than these could forge lines."""
+    if not name.isprintable() or not 0 < len(name) <= MAX_NAME:
+        raise PolicyFileError(f"{path}: a policy has a name of 1 to {MAX_NAME} printable characters")
 
 
 def _check_tensors(path: Path, architecture: Architecture, tensors: Mapping[str, np.ndarray]) -> None:

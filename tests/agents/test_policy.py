@@ -156,6 +156,54 @@ def test_numbers_that_are_not_finite_are_refused(saved):
         save_policy(saved, dataclasses.replace(make_policy(), tensors=tensors))
 
 
+@pytest.mark.parametrize("name", ["", "x" * 201, "\x1b[2K\rgood is whole", "two\nlines"])
+def test_a_name_that_could_forge_lines_is_refused(saved, tmp_path, name):
+    rewrite(saved, name=name)
+    with pytest.raises(PolicyFileError, match="1 to 200 printable characters"):
+        read_policy(saved)
+    with pytest.raises(PolicyFileError, match="1 to 200 printable characters"):
+        save_policy(tmp_path / "x.safetensors", dataclasses.replace(make_policy(), name=name))
+
+
+def test_endless_nesting_is_refused(saved, tmp_path):
+    deep = b"[" * 40_000
+    path = tmp_path / "deep.safetensors"
+    path.write_bytes(len(deep).to_bytes(8, "little") + deep)
+    with pytest.raises(PolicyFileError, match="damaged header"):
+        read_policy(path)
+
+
+HUGE = np.float32(3e38)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"policy.bias": (slice(rules.COMMIT, rules.COMMIT + 1), -2e9)},
+        {"policy.bias": (slice(None), -HUGE)},
+        {"policy.bias": (slice(0, rules.GIVE_CARD), -2e9)},
+        {"policy.weight": (slice(None), HUGE)},  # sums overflow, and infinity minus infinity is no number
+        {"hidden.0.weight": (slice(None), HUGE), "hidden.1.weight": (slice(None), -HUGE)},
+        {"outcome.weight": (slice(None), HUGE), "outcome.bias": (slice(None), -HUGE)},
+    ],
+)
+@pytest.mark.parametrize("search", [False, True])
+def test_whatever_the_weights_are_only_legal_actions_are_played(spoil, search):
+    """Finite weights can still push a legal action below the illegal ones, or overflow."""
+    policy = make_policy()
+    tensors = {name: tensor.copy() for name, tensor in policy.tensors.items()}
+    for name, (place, value) in spoil.items():
+        tensors[name][place] = value
+    agent = PolicyAgent(dataclasses.replace(policy, tensors=tensors))
+    if search:
+        agent = PolicySearchAgent(agent, 4)
+    games = deal(4, 3)
+    for turn, (_, decisions, answers) in enumerate(play(agent, games, with_games=search)):
+        assert decisions.masks[np.arange(len(answers)), answers].all()
+        if turn > 30:
+            break
+
+
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "x.safetensors"
     with pytest.raises(PolicyFileError, match="cannot read the policy file"):
