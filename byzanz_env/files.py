@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -22,6 +23,22 @@ def write_atomically(path: Path, data: bytes) -> None:
         Path(temporary).unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def must_be_writable(path: Path) -> None:
+    """Raise now what writing this file would raise later, when hours of work could be lost to it."""
+    folder = path.absolute().parent
+    while not folder.exists():
+        folder = folder.parent  # missing folders are made
+    if path.is_dir():
+        wrong, where = errno.EISDIR, path
+    elif not folder.is_dir():
+        wrong, where = errno.ENOTDIR, folder
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        wrong, where = errno.EACCES, folder
+    else:
+        return
+    raise OSError(wrong, os.strerror(wrong), str(where))
 
 
 def sync_directory(path: Path) -> None:

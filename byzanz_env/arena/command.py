@@ -10,7 +10,10 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from byzanz_env.files import must_be_writable, write_atomically
 
 if TYPE_CHECKING:
     from byzanz_env.arena.match import Match
@@ -67,6 +70,9 @@ def run(arguments: argparse.Namespace, load: Load | None = None) -> int:
     from byzanz_env.arena.store import StoreError
 
     try:
+        for place in (arguments.json, arguments.html):
+            if place:
+                must_be_writable(Path(place))
         return _show(arguments, evaluate(arguments, load))
     except StoreError as error:
         return _say(str(error), USAGE)
@@ -192,21 +198,20 @@ def _is_silent(arguments: argparse.Namespace, console: Any) -> bool:
 def _show(arguments: argparse.Namespace, found: Mapping[str, Any]) -> int:
     """Print and write a report; return the exit code."""
     import json
-    from pathlib import Path
 
     from rich.console import Console
 
     from byzanz_env.arena import html, terminal
 
+    if arguments.json:
+        write_atomically(
+            Path(arguments.json), (json.dumps(found, indent=2, allow_nan=False) + "\n").encode()
+        )
+    if arguments.html:
+        write_atomically(Path(arguments.html), html.render(found).encode())
     if not arguments.quiet and found["match"]["deals"]:
         console = Console()
         terminal.show(found, console if console.is_terminal else Console(width=120))
-    if arguments.json:
-        Path(arguments.json).write_text(
-            json.dumps(found, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-        )
-    if arguments.html:
-        Path(arguments.html).write_text(html.render(found), encoding="utf-8")
     if found["complete"]:
         return DONE
     deals = found["match"]["deals"]

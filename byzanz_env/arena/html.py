@@ -128,7 +128,10 @@ def _share_plot(report: Mapping[str, Any]) -> str:
 
 
 def _rating_plot(report: Mapping[str, Any]) -> str:
-    points = [(r["agent"], r["low"], r["rating"], r["high"]) for r in report["rating"]]
+    points = []
+    for r in report["rating"]:
+        low, high = (r["rating"],) * 2 if r["low"] is None else (r["low"], r["high"])
+        points.append((r["agent"], low, r["rating"], high))
     step = 100
     first = step * int(min(low for _, low, _, _ in points) // step)
     last = step * int(-(-max(high for *_, high in points) // step))

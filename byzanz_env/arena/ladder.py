@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from byzanz_env.arena.command import DONE, FAILED, USAGE, add_arguments, evaluate
+from byzanz_env.files import must_be_writable, write_atomically
 
 BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
 # A, B, deals with A alone, deals with B alone. n - 1 seats that search cost n - 1 times as much as one.
@@ -114,21 +115,23 @@ def main(words: Sequence[str] | None = None) -> int:
     """Play all rows, print the table, and put it into a file if asked to."""
     arguments = _parser().parse_args(words)
     rows: list[str] = []
-    old = ""
     try:
         pairs = [_read_pair(pair) for pair in arguments.pair or PAIRS]
         if arguments.into is not None:
-            old = between_marks(arguments.into.read_text(encoding="utf-8"))[1]  # before hours of play
+            between_marks(arguments.into.read_text(encoding="utf-8"))  # before hours of play
+            must_be_writable(arguments.into)
         for players in arguments.players:
             for first, second, deals, mirror_deals in pairs:
                 commands = words_of(first, second, players, deals, mirror_deals)
                 rows.append(row([_play(arguments, command) for command in commands], commands))
                 print(rows[-1], file=sys.stderr)
-        table = merge(old, rows)
-        print(table)
-        if arguments.into is not None:
-            before, _, after = between_marks(arguments.into.read_text(encoding="utf-8"))
-            arguments.into.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+        if arguments.into is None:
+            print(merge("", rows))
+        else:
+            before, now, after = between_marks(arguments.into.read_text(encoding="utf-8"))
+            table = merge(now, rows)  # with rows that another process wrote meanwhile
+            print(table)
+            write_atomically(arguments.into, f"{before}{BEGIN}\n{table}\n{END}{after}".encode())
     except (ValueError, OSError) as error:
         print(f"ladder: {error}", file=sys.stderr)
         return USAGE

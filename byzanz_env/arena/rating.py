@@ -30,7 +30,7 @@ Ranking = tuple[int, ...]  # agents, best first; an agent may sit at a table mor
 
 @dataclass(frozen=True)
 class Rating:
-    """An agent's rating with its 95 % bootstrap interval."""
+    """An agent's rating with its 95 % bootstrap interval; infinite from a single deal."""
 
     agent: int
     rating: float
@@ -163,10 +163,13 @@ def rate(results: Results) -> list[Rating]:
     deals = len(data.parts)
     rng = np.empty(4, dtype=np.uint32)
     seed_generator(rng, results.match.seed, BOOTSTRAP_STREAM)
-    fits = np.empty((BOOTSTRAPS, data.agents))
-    for i in range(BOOTSTRAPS):
-        fits[i] = likelihood.fit(resample(rng, deals), strengths)
-    low, high = np.quantile(fits, [TAIL, 1 - TAIL], axis=0)
+    if deals == 1:  # drawn again and again it would look certain
+        low, high = np.full(data.agents, -np.inf), np.full(data.agents, np.inf)
+    else:
+        fits = np.empty((BOOTSTRAPS, data.agents))
+        for i in range(BOOTSTRAPS):
+            fits[i] = likelihood.fit(resample(rng, deals), strengths)
+        low, high = np.quantile(fits, [TAIL, 1 - TAIL], axis=0)
     ratings = [
         Rating(agent, float(ELO * strengths[agent]), float(ELO * low[agent]), float(ELO * high[agent]))
         for agent in range(data.agents)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from byzanz_env.arena.match import Match, Results
-from byzanz_env.arena.rating import rate
+from byzanz_env.arena.rating import Rating, rate
 from byzanz_env.arena.sequential import LOWER, UPPER
 from byzanz_env.arena.statistics import Comparison, Estimate, ahead, compare, compare_agents, summarize
 from byzanz_env.arena.tournament import Ending
@@ -52,9 +52,13 @@ def build(ending: Ending, agents: Sequence[Mapping[str, Any]], deals_asked: int)
 
 
 def _estimate(value: Estimate) -> dict[str, Any]:
-    bounds = {"low": value.low, "high": value.high}
-    finite = {name: bound if math.isfinite(bound) else None for name, bound in bounds.items()}
-    return {"mean": value.mean, **finite, "deals": value.deals}
+    return {"mean": value.mean, **_bounds(value), "deals": value.deals}
+
+
+def _bounds(value: Estimate | Rating) -> dict[str, float | None]:
+    """The ends of an interval, None where one deal gives none."""
+    ends = {"low": value.low, "high": value.high}
+    return {name: end if math.isfinite(end) else None for name, end in ends.items()}
 
 
 def _rows(results: Results) -> list[dict[str, Any]]:
@@ -138,7 +142,7 @@ def _cross_table(results: Results) -> dict[str, Any]:
 def _rating(results: Results) -> list[dict[str, Any]]:
     labels = results.match.labels
     return [
-        {"agent": labels[rating.agent], "rating": rating.rating, "low": rating.low, "high": rating.high}
+        {"agent": labels[rating.agent], "rating": rating.rating, **_bounds(rating)}
         for rating in rate(results)
     ]
 

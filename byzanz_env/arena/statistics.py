@@ -60,6 +60,8 @@ def share_estimate(per_deal: np.ndarray) -> Estimate:
     where such a run of deals would still happen in 2.5 % of all cases.
     """
     plain = estimate(per_deal)
+    if plain.deals == 1:
+        return plain
     slack = 1 - TAIL ** (1 / plain.deals)
     low, high = max(plain.low, 0.0), min(plain.high, 1.0)
     if (per_deal == 1).all():

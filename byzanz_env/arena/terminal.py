@@ -81,7 +81,11 @@ def show(report: Mapping[str, Any], console: Console) -> None:
     )
     if report["rating"]:
         rows = [
-            (r["agent"], f"{r['rating']:+.0f}", f"{r['low']:+.0f} .. {r['high']:+.0f}")
+            (
+                r["agent"],
+                f"{r['rating']:+.0f}",
+                "" if r["low"] is None else f"{r['low']:+.0f} .. {r['high']:+.0f}",
+            )
             for r in report["rating"]
         ]
         print_table("Plackett-Luce rating", ("agent", "rating", "95 % interval"), rows)

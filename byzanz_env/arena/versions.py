@@ -14,7 +14,10 @@ from byzanz_env.games.byzanz.observe import LAYOUT_HASH
 from byzanz_env.games.byzanz.rules import RULES_VERSION
 
 PACKAGE = Path(__file__).resolve().parents[1]
-DECISIVE = ("_random.py", "decisions.py", "games/**/*.py", "games/**/*.json", "agents/**/*.py")
+DECISIVE = (
+    *("_random.py", "decisions.py", "games/**/*.py", "games/**/*.json", "agents/**/*.py"),
+    *("arena/kernels.py", "arena/match.py", "arena/play.py", "envs/rows.py"),
+)
 
 
 def library_version() -> str:
@@ -26,7 +29,7 @@ def library_version() -> str:
 
 @lru_cache(maxsize=1)
 def code_hash() -> str:
-    """Changes with the rules, the agents and their weights: results with another hash may differ."""
+    """Changes with rules, agents and weights, and with how a match is dealt: others may end otherwise."""
     digest = hashlib.sha256()
     for path in sorted({path for pattern in DECISIVE for path in PACKAGE.glob(pattern)}):
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode())

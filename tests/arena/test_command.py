@@ -155,12 +155,11 @@ def test_challengers_against_one_opponent_with_early_stop(
 
 def test_one_deal_has_no_interval_and_still_a_report(tmp_path: Path) -> None:
     report = _report(tmp_path, "first", "dice", "last", "--deals", "1")
-    present = [row["agent"] for row in report["results"]]
-    assert present
-    assert all(
-        row["win_share"]["low"] in (None, 0.0) or row["win_share"]["low"] >= 0 for row in report["results"]
-    )
-    assert report["results"][0]["score"]["low"] is None
+    estimates = [row[name] for row in report["results"] for name in ("win_share", "score", "rank")]
+    cells = [cell for row in report["cross_table"]["ahead"] for cell in row if cell is not None]
+    intervals = [*estimates, *cells, *report["rating"]]
+    assert len(intervals) == 3 * 3 + 6 + 3
+    assert all(one["low"] is None and one["high"] is None for one in intervals)
     _check_page((tmp_path / "report.html").read_text())
 
 
@@ -251,8 +250,18 @@ def test_a_policy_for_other_tables_is_refused(capsys: pytest.CaptureFixture[str]
 
 def test_files_that_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["first", "dice", "--players", "3", "--deals", "2", "--quiet"]
-    assert _eval(*words, "--json", tmp_path / "no" / "r.json") == 3
-    assert "No such file or directory; check the path" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    for option, place, problem in (
+        ("--json", tmp_path / "file" / "r.json", "Not a directory"),
+        ("--html", tmp_path, "Is a directory"),
+    ):
+        played: list[str] = []
+        watched = lambda spec, played=played: played.append(spec) or players.load(spec)  # noqa: E731
+        assert _eval(*words, option, place, load=watched) == 3
+        assert f"{problem}; check the path" in capsys.readouterr().err
+        assert not played, "a match was begun whose report cannot be written"
+    assert _eval(*words, "--json", tmp_path / "new" / "r.json") == 0
+    assert json.loads((tmp_path / "new" / "r.json").read_text())["complete"]
     assert _eval(*words, "--store", tmp_path) == 3
     store = tmp_path / "deals.jsonl"
     assert _eval(*words, "--store", store) == 0
@@ -286,7 +295,11 @@ def test_the_hash_of_the_code_follows_rules_agents_and_weights(
     monkeypatch.setattr(versions, "PACKAGE", tmp_path)
     hashes = {versions.code_hash.__wrapped__()}
     for number, name in enumerate(
-        ["_random.py", "games/rules.py", "games/b/weights.json", "agents/x.py"], start=2
+        [
+            *("_random.py", "games/rules.py", "games/b/weights.json", "agents/x.py"),
+            *("arena/kernels.py", "arena/match.py", "arena/play.py", "envs/rows.py"),
+        ],
+        start=2,
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1")
