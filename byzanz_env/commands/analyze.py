@@ -9,7 +9,7 @@ from pathlib import Path
 from byzanz_env.advice import Adviser
 from byzanz_env.agents import load
 from byzanz_env.analysis import analyze
-from byzanz_env.opponents import default_opponent
+from byzanz_env.opponents import default_opponent, plays
 from byzanz_env.replay import read
 from byzanz_env.session import display_names
 
@@ -22,7 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     replay = read(arguments.file)
-    adviser = Adviser(load(arguments.adviser or default_opponent(replay.players)))
+    agent = load(arguments.adviser or default_opponent(replay.players))
+    if not plays(agent, replay.players):
+        raise ValueError(f"{arguments.adviser} was not made for {replay.players} players: name another")
+    adviser = Adviser(agent)
     judged = analyze(replay, adviser)
     if arguments.json:
         print(json.dumps(judged))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,7 @@ from byzanz_env.agents import load
 from byzanz_env.commands.arguments import add_table
 from byzanz_env.commands.places import fresh_path
 from byzanz_env.commands.words import HELP, RULES, describe, offered, understand
+from byzanz_env.files import must_be_writable
 from byzanz_env.games.byzanz.text import position_text
 from byzanz_env.opponents import default_opponent, seat_agents
 from byzanz_env.replay import write
@@ -47,6 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     agents = [None if at == seat else next(others) for at in range(players)]
     session = Session(agents, seed=arguments.seed)
     path = arguments.record or fresh_path()
+    must_be_writable(path)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a slip of the keyboard must not end the game
     rivals = ", ".join(
         f"{session.names[at]} ({session.agent_names[at]})" for at in range(players) if at != seat
     )
@@ -65,13 +70,23 @@ def _play(session: Session, seat: int, path: Path, arguments: argparse.Namespace
                 table.decide()
     except (QuitGameError, EOFError, KeyboardInterrupt):
         print()
-    if session.is_over:
-        print("\n" + score_sheet(session))
-    write(session.replay(), path)
-    done = "The game" if session.is_over else "The game so far"
-    print(f"{done} is in {path}")
+    finally:  # also when an opponent fails
+        if session.is_over:
+            print("\n" + score_sheet(session))
+        path = _keep(session, path)
+        done = "The game" if session.is_over else "The game so far"
+        print(f"{done} is in {path}")
     if session.is_over:
         print(f"Look back: byzanz replay {path}   byzanz analyze {path}   byzanz web --replay {path}")
+
+
+def _keep(session: Session, path: Path) -> Path:
+    """Write the game where it was asked for, or if that fails, where games are kept."""
+    try:
+        return write(session.replay(), path)
+    except OSError as problem:
+        print(f"{path} cannot be written: {problem.strerror}", file=sys.stderr)
+        return write(session.replay(), fresh_path())
 
 
 def _print_steps(steps: Iterable[Step]) -> None:

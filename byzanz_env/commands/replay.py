@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from byzanz_env.files import must_be_writable, write_atomically
 from byzanz_env.games.byzanz.text import position_text
 from byzanz_env.replay import Replay, read
 from byzanz_env.storyboard import Story, tell
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     replay = read(arguments.file)
     if arguments.html:
+        must_be_writable(arguments.html)
         return _write_page(replay, arguments)
     story = tell(replay)
     if arguments.at is not None:
@@ -69,6 +71,6 @@ def _write_page(replay: Replay, arguments: argparse.Namespace) -> int:
         from byzanz_env.opponents import default_opponent
 
         judged = analyze(replay, Adviser(load(default_opponent(replay.players))))
-    arguments.html.write_text(self_contained(replay, judged), encoding="utf-8")
+    write_atomically(arguments.html, self_contained(replay, judged).encode())
     print(f"The game is in {arguments.html}; open it in any browser.")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -11,13 +12,17 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 
 from byzanz_env.cli import VERBS, main
-from byzanz_env.replay import read
+from byzanz_env.commands import play
+from byzanz_env.decisions import Decisions
+from byzanz_env.replay import Replay, read
 
 KEPT = Path(__file__).parents[1] / "data" / "byzanz-replay-1.jsonl"
 PROGRAM = [sys.executable, "-m", "byzanz_env.cli"]
@@ -62,6 +67,10 @@ def test_every_verb_explains_itself(verb: str, capsys) -> None:
         (["verify", "missing.jsonl"], 1, "missing.jsonl: No such file"),
         (["analyze", str(KEPT), "--adviser", "nobody"], 1, "there is no agent 'nobody'"),
         (["replay", str(KEPT), "--at", "9999"], 1, "this game has decisions 0 to"),
+        (["analyze", str(KEPT), "--adviser", "strong-5"], 1, "strong-5 was not made for 4 players"),
+        (["play", "--record", str(KEPT.parent)], 1, "Is a directory"),
+        (["watch", "--record", str(KEPT / "x.jsonl")], 1, "Not a directory"),
+        (["replay", str(KEPT), "--html", str(KEPT / "x.html")], 1, "Not a directory"),
         (["web", "--host", "0.0.0.0"], 1, "needs --token"),
         (["web", "--token", "short"], 1, "at least 16 characters"),
         (["web", "--port", "99999", "--no-browser"], 1, "cannot listen"),
@@ -140,6 +149,60 @@ def test_doctor(capsys) -> None:
     report = json.loads(capsys.readouterr().out)
     assert report["ok"]
     assert "recorded and proved" in report["engine"]
+
+
+def test_a_slip_of_the_keyboard_does_not_end_a_game(tmp_path: Path) -> None:
+    """A byte that is no text is a line like any other that is not understood."""
+    game = tmp_path / "game.jsonl"
+    command = [*PROGRAM, "play", "--seed", "2", "--record", str(game), "--opponents", "greedy"]
+    place = os.environ | {"PYTHONUTF8": "1"}
+    done = subprocess.run(command, input=b"1\n\xff\n1\n", capture_output=True, timeout=LONG, env=place)
+    assert done.returncode == 0, done.stderr
+    assert b"That does not work" in done.stdout
+    assert read(game).seed == 2
+
+
+class Dies:
+    """Fails at its third decision."""
+
+    name = "dies"
+    left = 3
+
+    def act(self, decisions: Decisions) -> np.ndarray:
+        self.left -= 1
+        if not self.left:
+            raise RuntimeError("no more")
+        return decisions.masks.argmax(axis=1).astype(np.int64)
+
+
+@pytest.mark.parametrize("verb", ["play", "watch"])
+def test_a_game_is_kept_when_an_opponent_fails(verb: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    module = import_module(VERBS[verb][0])
+    monkeypatch.setattr(module, "seat_agents", lambda specs, players: [Dies() for _ in range(players)])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 400))
+    game = tmp_path / "game.jsonl"
+    assert main([verb, "--seed", "2", "--record", str(game)]) == 1
+    assert "no more" in capsys.readouterr().err
+    assert len(read(game).actions) >= 2
+
+
+def test_a_game_goes_where_games_are_kept_when_it_cannot_go_elsewhere(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
+    real = play.write
+
+    def write(replay: Replay, path: Path) -> Path:
+        if path == tmp_path / "game.jsonl":
+            raise OSError(28, "No space left on device")
+        return real(replay, path)
+
+    monkeypatch.setattr(play, "write", write)
+    assert main(["play", "--record", str(tmp_path / "game.jsonl"), "--opponents", "greedy"]) == 0
+    assert "cannot be written: No space left" in capsys.readouterr().err
+    (kept,) = (tmp_path / "home").rglob("*.jsonl")
+    assert read(kept).actions
 
 
 def test_a_whole_game_by_script(tmp_path: Path) -> None:
@@ -276,6 +339,17 @@ def test_ctrl_c_and_ctrl_d_end_cleanly(terminal: Terminal, how: str) -> None:
     assert "Traceback" not in terminal.text
 
 
+def listening(port: int) -> set[str]:
+    """The addresses, as Linux writes them, at which this port is listened on."""
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            local, _, state = line.split()[1:4]
+            if state == "0A" and local.endswith(f":{port:04X}"):
+                found.add(local.partition(":")[0])
+    return found
+
+
 @pytest.mark.parametrize("trap", [":", "trap '' INT"], ids=["plain", "from a script that ignores it"])
 def test_web_serves_this_machine_until_ctrl_c(trap: str) -> None:
     """The address is printed once the server is ready; only loopback is listened on."""
@@ -288,6 +362,7 @@ def test_web_serves_this_machine_until_ctrl_c(trap: str) -> None:
         assert found, line
         with urlopen(f"http://127.0.0.1:{found[1]}/", timeout=LONG) as answer:
             assert "<title>Byzanz</title>" in answer.read().decode()
+        assert listening(int(found[1])) == {"0100007F"}  # 127.0.0.1, and nowhere else
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LONG)
     finally:
