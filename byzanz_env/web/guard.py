@@ -101,7 +101,6 @@ class Guard:
             raise RefusedError(400, "this server does not answer to that host name")
         if scope["method"] != "POST":
             return
-        self._count(scope)
         origin = _one(scope, b"origin", optional=True)
         if origin and origin.lower() != f"http://{host.lower()}":
             raise RefusedError(403, "requests from other pages are refused")
@@ -113,6 +112,7 @@ class Guard:
             raise RefusedError(403, "the page is out of date; load it again")
         if _one(scope, b"content-type", optional=True).split(";")[0].strip().lower() != "application/json":
             raise RefusedError(415, "requests must be application/json")
+        self._count(scope)  # last: what another page sends must not use up the allowance of ours
 
     def _is_own_address(self, host: str) -> bool:
         """A server for every address of the machine cannot know them all; a name is never one of them."""

@@ -50,4 +50,4 @@ def self_contained(replay: Replay, judged: dict[str, Any] | None = None) -> str:
     story = json.dumps(document(replay, judged), separators=(",", ":")).replace("<", "\\u003c")
     page = _read("standalone.html").replace("<!--ART-->", _read("art.svg"))
     page = page.replace("POLICY", ALONE_POLICY).replace("/*STYLE*/", _read("style.css"))
-    return page.replace("STORY", story).replace("/*SCRIPT*/", bundled_modules())
+    return page.replace("/*SCRIPT*/", bundled_modules()).replace("STORY", story)  # its words come last

@@ -122,6 +122,14 @@ def test_too_many_requests() -> None:
     assert [page.post("ladder").status for _ in range(3)] == [200, 200, 429]
 
 
+def test_other_pages_cannot_use_up_our_allowance() -> None:
+    page = Page(Server(limits=Limits(requests_per_second=2, burst=5)))
+    for _ in range(50):
+        assert page.post("ladder", origin="http://evil.example").status == 403
+        assert page.post("ladder", x_byzanz_secret="guessed").status == 403
+    assert page.post("ladder").status == 200
+
+
 def test_too_many_games_and_idle_ones() -> None:
     page = Page(Server(limits=Limits(requests_per_second=1e6, burst=10**6, games=3, idle_seconds=60)))
     now = [0.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +182,45 @@ def test_thousands_of_malformed_requests_harm_nothing(page: Page, part: int) -> 
     assert len(page.server.rooms) == 1
 
 
+def whole_bodies(game: str) -> dict[str, dict[str, object]]:
+    """What each path that takes fields is sent by our page."""
+    table = {"players": 3, "opponents": ["random"] * 3, "seed": 1}
+    return {
+        "new": {**table, "opponents": ["random"] * 2, "seat": 0, "forced": True},
+        "state": {"game": game},
+        "act": {"game": game, "turn": 0, "action": 0},
+        "hint": {"game": game},
+        "finish": {"game": game},
+        "leave": {"game": game},
+        "open": {"text": KEPT.read_text()},
+        "analyze": {"text": KEPT.read_text()},
+        "watch": table,
+    }
+
+
+def test_one_field_of_nonsense_is_refused_wherever_it_stands(page: Page) -> None:
+    """The other fields are right, so every reader of a field meets every kind of nonsense."""
+    game = table(page.server, "cloth2 wine1 wood4 merchant")
+    before = page.ask("state", {"game": game})
+    random = np.random.default_rng(1)
+    meant = {"seed": [None], "forced": [True, False]}  # what stands for leaving it out is no nonsense
+    for path, body in whole_bodies(game).items():
+        for name in body:
+            for _ in range(60):
+                value = nonsense(random)
+                if value in meant.get(name, []) or (path == "leave" and isinstance(value, str)):
+                    continue  # a game that is not there can be left
+                answer = page.send(path, json.dumps({**body, name: value}).encode())
+                assert 400 <= answer.status < 500, (path, name, value, answer.text)
+                assert set(answer.json()) == {"error"}
+    raises = [nonsense(random) for _ in range(200)]
+    for value in raises:
+        body = {"game": game, "turn": 0, "raise": value}
+        assert page.post("act", body).status == 400, value
+    assert page.ask("state", {"game": game}) == before
+    assert len(page.server.rooms) == 1
+
+
 @pytest.mark.parametrize("depth", [100, 5000])
 def test_deep_json_is_refused(page: Page, depth: int) -> None:
     body = b'{"game":' + b"[" * depth + b"]" * depth + b"}"
@@ -219,3 +259,16 @@ def test_words_in_a_replay_cannot_end_the_script() -> None:
     text = self_contained(changed)
     assert "</script><b>" not in text
     assert "\\u003c/script>\\u003cb>" in text
+
+
+@pytest.mark.parametrize("name", ["/*SCRIPT*/", "/*STYLE*/", "STORY", "POLICY", "<!--ART-->"])
+def test_words_in_a_replay_are_never_taken_for_our_marks(name: str) -> None:
+    replay = parse(KEPT.read_text())
+    agents = tuple({"name": name, "hash": ""} for _ in replay.agents)
+    text = self_contained(
+        type(replay)(replay.players, replay.deck, agents, replay.actions, None, replay.lines)
+    )
+    assert len(text) < len(self_contained(replay)) + 10_000
+    story = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert story
+    assert name in json.dumps(json.loads(story[1]), ensure_ascii=False)
