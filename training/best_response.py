@@ -167,8 +167,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the results here")
     parser.add_argument("--export", type=Path, help="write the challenger as a policy file here")
     chosen = parser.parse_args(arguments)
-    if not chosen.minutes > 0 or min(chosen.deals, chosen.choose_deals, chosen.workers) < 1:
-        parser.error("--minutes, --deals, --choose-deals and --workers must be above 0")
+    if not chosen.minutes > 0 or chosen.workers < 1:
+        parser.error("--minutes and --workers must be above 0")
+    if min(chosen.deals, chosen.choose_deals) < 2:
+        parser.error("--deals and --choose-deals must be at least 2: one deal gives no interval")
     targets = [chosen.target, *([POWER_TARGET] if chosen.power_check else [])]
     plan = Plan(
         chosen.minutes, chosen.players, chosen.seed, chosen.workers, chosen.choose_deals, chosen.deals

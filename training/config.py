@@ -178,8 +178,8 @@ class Config:
             ),
             (evaluation.every > 0, "evaluation.every must be above 0"),
             (
-                evaluation.deals > 0 and evaluation.final_deals > 0,
-                "evaluation.deals and .final_deals must be above 0",
+                min(evaluation.deals, evaluation.final_deals) >= 2,
+                "evaluation.deals and .final_deals must be at least 2: one deal gives no interval",
             ),
             (bool(evaluation.opponents), "evaluation.opponents must name at least one opponent"),
             (bool(evaluation.final_opponents), "evaluation.final_opponents must name at least one"),

@@ -96,6 +96,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--opponents", nargs="+", default=list(OPPONENTS))
     parser.add_argument("--folder", type=Path, default=FOLDER)
     chosen = parser.parse_args(arguments)
+    if min(chosen.deals, chosen.other_deals) < 2:
+        parser.error("--deals and --other-deals must be at least 2: one deal gives no interval")
     try:
         policy = read_policy(chosen.policy)
         agent = PolicyAgent(dataclasses.replace(policy, name=chosen.name))

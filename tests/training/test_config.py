@@ -53,7 +53,7 @@ def test_changes_override_the_file(tmp_path):
         ({"pool": {"alone": 1.5}}, "pool.alone must lie between 0 and 1"),
         ({"evaluation": {"players": 7}}, "evaluation.players must be 3 to 6"),
         ({"evaluation": {"players": 3}, "game": {"share_3": 0}}, "no table has that many"),
-        ({"evaluation": {"final_deals": 0}}, "evaluation.deals and .final_deals"),
+        ({"evaluation": {"final_deals": 1}}, "evaluation.deals and .final_deals must be at least 2"),
         ({"name": "../x"}, "name must do as the name of a file, not '../x'"),
         ({"name": ".."}, "name must do"),
         ({"name": ""}, "name must do"),

@@ -96,14 +96,14 @@ def test_a_resumed_run_may_change_what_its_checkpoints_do_not_depend_on(tmp_path
     for change in ("seed=2", "workers=1", "game.tables=32", "ppo.steps=64", "net.good_units=0", "ppo"):
         assert main(["--resume", str(folder), "--set", change]) == 2
         assert f"--resume cannot change {change.partition('=')[0]};" in capsys.readouterr().err
-    changes = ["decisions=1024", "ppo.learning_rate=1e-4", "precision=bf16", "evaluation.final_deals=1"]
+    changes = ["decisions=1024", "ppo.learning_rate=1e-4", "precision=bf16", "evaluation.final_deals=3"]
     assert main(["--resume", str(folder), *(word for text in changes for word in ("--set", text))]) == 0
     noted = json.loads((folder / "changes.jsonl").read_text())
     assert (noted["update"], noted["changes"]) == (1, changes)
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert lines[1]["learning_rate"] == pytest.approx(1e-4)
     policy = read_policy(folder / "export" / "tiny.safetensors")
-    assert (policy.training["precision"], policy.evaluation["results"][0]["deals"]) == ("bf16", 1)
+    assert (policy.training["precision"], policy.evaluation["results"][0]["deals"]) == ("bf16", 3)
 
 
 def test_a_start_that_fails_does_not_block_the_next(tmp_path, capsys):
