@@ -7,135 +7,190 @@ if it is a policy, from `--start POLICY` if that is given, or from scratch. Whil
 policy answer in the precision of the training (bfloat16 rounds); the share is against the policy itself.
 With `--power-check` the same training from the same start is also turned on the scripted `heuristic`; if it
 does not get far there, the first number says nothing.
+
+A challenge is a folder: the plan, what the challengers start from, an ordinary run per target, and the
+results. One that was stopped goes on with `--resume FOLDER`.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from byzanz_env.agents import load
-from byzanz_env.agents.policy import PolicyAgent, PolicyFile, save_policy
-from byzanz_env.decisions import Agent
+from byzanz_env.agents.policy import PolicyAgent, PolicyFile, read_policy, save_policy
 from byzanz_env.files import write_atomically
-from training.config import Config, from_table
-from training.evaluate import CHOOSE_SEED, REPORT_SEED, WinShare, win_share
+from training.checkpoint import numbers
+from training.config import Config, ConfigError, fill, from_table
 from training.learner import Learner
 from training.network import fits
+from training.runs import Run, RunError
+from training.train import train
 
 CHECKPOINTS = 5
 WARM_UP_UPDATES = 3
 POWER_TARGET = "heuristic"
 POWER_SHARE = 0.65  # what the challenger must reach against the heuristic in games of four
-
-
-@dataclass(frozen=True)
-class Response:
-    """What a challenger achieved against copies of `target`."""
-
-    target: str
-    start: str
-    minutes: float
-    decisions: int
-    result: WinShare
-
-    @property
-    def above_fair(self) -> float:
-        return self.result.share - 1 / self.result.players
-
-    def table(self) -> dict[str, Any]:
-        return {
-            "target": self.target,
-            "start": self.start,
-            "minutes": round(self.minutes, 2),
-            "decisions": self.decisions,
-            "above_fair": round(self.above_fair, 5),
-            **self.result.table(),
-        }
+PLAN, START, RESULTS = "plan.json", "start.safetensors", "results.json"
+RUNS = ("challenger", "power-check")  # the folders of the runs
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a challenger is trained, chosen and judged."""
+    """Whom to challenge, for how long, and how challengers are chosen and judged."""
 
+    targets: tuple[str, ...]
     minutes: float
     players: int
     seed: int
     workers: int
     choose_deals: int
-    report_deals: int
+    deals: int
 
 
-def challenge(target: str, start: PolicyFile | None, plan: Plan) -> tuple[Response, PolicyAgent]:
-    """Train against copies of `target`; choose among checkpoints on some deals, report on others."""
-    opponent = load(target)
-    settings = _settings(opponent.name, start, plan)
-    speed = _measure_speed(settings, opponent, start)
-    decisions = max(1, int(speed * plan.minutes * 60))
-    config = from_table({**settings, "decisions": decisions})
-    learner = _learner(config, opponent, start)
-    best, best_share = _player(learner), -1.0
-    begun = time.monotonic()
-    try:
-        for part in range(CHECKPOINTS + 1):
-            while learner.updates < config.updates * part // CHECKPOINTS:
-                learner.update()
-            player = _player(learner)
-            share = win_share(player, opponent, plan.players, plan.choose_deals, CHOOSE_SEED).share
-            print(f"after {learner.trained:,} decisions: {share:.1%} of the wins", flush=True)
-            if share > best_share:
-                best, best_share = player, share
-    finally:
-        learner.close()
-    spent = (time.monotonic() - begun) / 60
-    result = win_share(best, opponent, plan.players, plan.report_deals, REPORT_SEED)
-    origin = f"the weights of {start.name}" if start else "scratch"
-    return Response(target, origin, spent, learner.trained, result), best
+def begin(folder: Path, plan: Plan, start: PolicyFile | None) -> None:
+    """Make the folder of a challenge."""
+    if (folder / PLAN).exists():
+        raise RunError(
+            f"{folder} already holds a challenge: go on with --resume {folder}, or choose another"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    if start:
+        save_policy(folder / START, start)
+    _write(folder / PLAN, dataclasses.asdict(plan))
 
 
-def _settings(name: str, start: PolicyFile | None, plan: Plan) -> dict[str, Any]:
+def respond(folder: Path) -> None:
+    """Train and judge what the plan asks for and is not there yet; Ctrl-C leaves the rest for later."""
+    plan, start = read_plan(folder), read_start(folder)
+    results: list[dict[str, Any]] = _read(folder / RESULTS) if (folder / RESULTS).exists() else []
+    for result in results:
+        report(result)
+    todo = list(zip(RUNS, plan.targets, strict=False))[len(results) :]
+    for name, target in todo:
+        run = _run(folder / name, plan, target, start)
+        try:
+            path = train(run, go_on=f"python -m training.best_response --resume {folder}")
+            if path is None:
+                return
+            results.append(_result(run, target, start, read_policy(path)))
+        finally:
+            run.close()
+        _write(folder / RESULTS, results)  # after each, so that a stop does not lose the first
+        report(results[-1])
+    print(f"results, and the challengers as policy files, are in {folder}")
+
+
+def _run(folder: Path, plan: Plan, target: str, start: PolicyFile | None) -> Run:
+    if numbers(folder / "checkpoints"):
+        return Run.open(folder)
+    return Run.create(folder, _config(plan, target, start, folder.parent / START))
+
+
+def _config(plan: Plan, target: str, start: PolicyFile | None, start_path: Path) -> Config:
+    """A run whose schedules fit the time that there is."""
+    settings = _settings(plan, target, start)
+    if start:
+        settings["net"]["start_from"] = str(start_path)
+    decisions = max(1, int(_measure_speed(from_table(settings)) * plan.minutes * 60))
+    settings["evaluation"]["every"] = -(-decisions // CHECKPOINTS)
+    return from_table({**settings, "decisions": decisions})
+
+
+def _settings(plan: Plan, target: str, start: PolicyFile | None) -> dict[str, Any]:
     shape = start.architecture if start else None
     ppo: dict[str, Any] = {"epochs": 1, "learning_rate": 1e-3, "learning_rate_end": 2e-5}
     if shape:  # with less entropy than from scratch: more would first unlearn what it starts from
         ppo |= {"learning_rate": 3e-4, "learning_rate_end": 1e-5, "minibatch": 8192}
         ppo |= {"entropy": 0.006, "entropy_end": 0.001}
     return {
-        "name": f"against-{Path(name).name}",
+        "name": _label(target),
         "seed": plan.seed,
         "workers": plan.workers,
         "game": {f"share_{n}": float(n == plan.players) for n in (3, 4, 5, 6)},
         "net": {"hidden": list(shape.hidden), "good_units": shape.good_units} if shape else {},
         "ppo": ppo,
         "reward": {"margin": 0.04, "margin_end": 0.0} if shape else {},
-        "pool": {"only": True, "agents": ["random"]},  # replaced by the target itself below
-        "evaluation": {"players": plan.players},
+        "pool": {"only": True, "agents": [target]},
+        "evaluation": {
+            "players": plan.players,
+            "opponents": [target],
+            "deals": plan.choose_deals,
+            "final_opponents": [target],
+            "final_deals": plan.deals,
+        },
     }
 
 
-def _learner(config: Config, opponent: Agent, start: PolicyFile | None) -> Learner:
+def _label(target: str) -> str:
+    return f"against-{Path(load(target).name).name}"
+
+
+def _measure_speed(config: Config) -> float:
+    """Decisions per second."""
     learner = Learner(config)
-    learner.pool.seat([opponent])
-    if start:
-        learner.network.load_tensors(start.tensors)
-    return learner
-
-
-def _measure_speed(settings: Mapping[str, Any], opponent: Agent, start: PolicyFile | None) -> float:
-    """Decisions per second, so that the schedules fit the time."""
-    learner = _learner(from_table(dict(settings)), opponent, start)
     learner.update()
     begun = time.monotonic()
     for _ in range(WARM_UP_UPDATES):
         learner.update()
-    speed = WARM_UP_UPDATES * learner.config.batch / (time.monotonic() - begun)
+    speed = WARM_UP_UPDATES * config.batch / (time.monotonic() - begun)
     learner.close()
     return speed
+
+
+def _result(run: Run, target: str, start: PolicyFile | None, challenger: PolicyFile) -> dict[str, Any]:
+    """What a finished run achieved against copies of `target`."""
+    last, measured = run.lines("metrics")[-1], challenger.evaluation["results"][0]
+    return {
+        "target": target,
+        "start": f"the weights of {start.name}" if start else "scratch",
+        "minutes": round(last["seconds"] / 60, 2),
+        "decisions": last["decisions"],
+        "above_fair": round(measured["share"] - 1 / measured["players"], 5),
+        **measured,
+    }
+
+
+def report(result: dict[str, Any]) -> None:
+    """Say what a challenger achieved."""
+    print(
+        f"best response to {result['target']} after {result['minutes']:.0f} minutes of training "
+        f"({result['decisions']:,} decisions, from {result['start']}): wins {result['share']:.1%} "
+        f"±{result['half_width']:.1%} of games with {result['players']} players, "
+        f"{result['above_fair']:+.1%} against an even share"
+    )
+    if result["target"] == POWER_TARGET and result["players"] == 4:
+        missed = "MISSED: a low share against another target may only mean a weak training"
+        verdict = "holds" if result["share"] >= POWER_SHARE else missed
+        print(f"power check ({POWER_SHARE:.0%} against {POWER_TARGET}): {verdict}")
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan of a challenge that was begun before."""
+    try:
+        plan: Plan = fill(Plan, _read(folder / PLAN))
+    except (OSError, ValueError, TypeError) as error:
+        raise RunError(f"{folder} holds no challenge that could go on: {error}") from None
+    return plan
+
+
+def read_start(folder: Path) -> PolicyFile | None:
+    """What its challengers start from; None from scratch."""
+    return read_policy(folder / START) if (folder / START).exists() else None
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def _write(path: Path, table: Any) -> None:
+    write_atomically(path, (json.dumps(table, indent=2) + "\n").encode())
 
 
 def _start(spec: str) -> PolicyFile | None:
@@ -146,14 +201,13 @@ def _start(spec: str) -> PolicyFile | None:
     return None
 
 
-def _player(learner: Learner) -> PolicyAgent:
-    tensors, players = learner.network.to_tensors(), tuple(learner.config.game.shares)
-    return PolicyAgent(PolicyFile("challenger", learner.architecture, tensors, players))
-
-
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m training.best_response", description=__doc__)
-    parser.add_argument("target", help="a policy file or an agent by name")
+    parser = argparse.ArgumentParser(
+        prog="python -m training.best_response",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("target", nargs="?", help="a policy file or an agent by name")
     parser.add_argument("--minutes", type=float, default=60.0, help="of training (default 60)")
     parser.add_argument("--players", type=int, default=4, choices=(3, 4, 5, 6))
     parser.add_argument("--seed", type=int, default=1)
@@ -164,56 +218,56 @@ def main(arguments: list[str] | None = None) -> int:
     origin.add_argument("--start", help="a policy to start from (default: the target, if it is one)")
     origin.add_argument("--from-scratch", action="store_true", help="start from random weights")
     parser.add_argument("--power-check", action="store_true", help=f"also challenge {POWER_TARGET}")
-    parser.add_argument("--json", type=Path, help="write the results here")
-    parser.add_argument("--export", type=Path, help="write the challenger as a policy file here")
+    parser.add_argument(
+        "--folder", type=Path, help="where it is kept (default: runs/against-NAME-DATE-TIME)"
+    )
+    parser.add_argument("--resume", type=Path, metavar="FOLDER", help="go on with one that was stopped")
     chosen = parser.parse_args(arguments)
+    if (chosen.target is None) == (chosen.resume is None):
+        parser.error("name a target, or a challenge with --resume")
+    if chosen.resume and any(
+        value != parser.get_default(name) for name, value in vars(chosen).items() if name != "resume"
+    ):
+        parser.error("--resume goes on with the plan in the folder, so it takes nothing else")
     if not chosen.minutes > 0 or chosen.workers < 1:
         parser.error("--minutes and --workers must be above 0")
     if min(chosen.deals, chosen.choose_deals) < 2:
         parser.error("--deals and --choose-deals must be at least 2: one deal gives no interval")
+    try:
+        respond(chosen.resume or _begin(chosen))
+    except (RuntimeError, ValueError) as error:
+        return _complain(error, 1 if isinstance(error, RuntimeError) else 2)
+    except OSError as error:
+        return _complain(error, 3)
+    except KeyboardInterrupt:
+        return _complain("stopped at once; --resume goes on from the last checkpoint", 130)
+    return 0
+
+
+def _begin(chosen: argparse.Namespace) -> Path:
+    start = None if chosen.from_scratch else _start(chosen.start or chosen.target)
+    if chosen.start and start is None:
+        raise ConfigError(f"{chosen.start} is no policy that training could go on from")
     targets = [chosen.target, *([POWER_TARGET] if chosen.power_check else [])]
     plan = Plan(
-        chosen.minutes, chosen.players, chosen.seed, chosen.workers, chosen.choose_deals, chosen.deals
+        tuple(dict.fromkeys(targets)),
+        chosen.minutes,
+        chosen.players,
+        chosen.seed,
+        chosen.workers,
+        chosen.choose_deals,
+        chosen.deals,
     )
-    tables = []
-    try:
-        start = None if chosen.from_scratch else _start(chosen.start or chosen.target)
-        if chosen.start and start is None:
-            raise ValueError(f"{chosen.start} is no policy that training could go on from")
-        for target in targets:
-            response, challenger = challenge(target, start, plan)
-            tables.append(response.table())
-            _report(response)
-            if chosen.json:  # after each, so that a stop in the second hour does not lose the first
-                write_atomically(chosen.json, (json.dumps(tables, indent=2) + "\n").encode())
-            if chosen.export and target == chosen.target:
-                save_policy(chosen.export, challenger.policy)
-    except ValueError as error:
-        return _complain(error, 2)
-    except (RuntimeError, OSError) as error:
-        return _complain(error, 1)
-    except KeyboardInterrupt:
-        return _complain("stopped; a best response cannot be resumed", 130)
-    return 0
+    name = f"{_label(chosen.target)}-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder: Path = chosen.folder or Path("runs") / name
+    begin(folder, plan, start)
+    print(f"folder of the challenge: {folder}")
+    return folder
 
 
 def _complain(error: object, code: int) -> int:
     print(f"error: {error}", file=sys.stderr)
     return code
-
-
-def _report(response: Response) -> None:
-    result = response.result
-    print(
-        f"best response to {response.target} after {response.minutes:.0f} minutes "
-        f"({response.decisions:,} decisions, from {response.start}): wins {result.share:.1%} "
-        f"±{result.half_width:.1%} of games with {result.players} players, "
-        f"{response.above_fair:+.1%} against an even share"
-    )
-    if response.target == POWER_TARGET and result.players == 4:
-        missed = "MISSED: a low share against another target may only mean a weak training"
-        verdict = "holds" if result.share >= POWER_SHARE else missed
-        print(f"power check ({POWER_SHARE:.0%} against {POWER_TARGET}): {verdict}")
 
 
 if __name__ == "__main__":

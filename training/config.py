@@ -231,7 +231,7 @@ def changed(config: Config, changes: list[str]) -> Config:
 
 def from_table(table: dict[str, Any]) -> Config:
     """A configuration from nested tables, as TOML or JSON give them."""
-    return _fill(Config, table, "")  # type: ignore[no-any-return]
+    return fill(Config, table)  # type: ignore[no-any-return]
 
 
 def to_table(config: Config) -> dict[str, Any]:
@@ -255,7 +255,8 @@ def _apply_change(table: dict[str, Any], change: str) -> None:
     table[last] = value
 
 
-def _fill(kind: type, table: Any, where: str) -> Any:
+def fill(kind: type, table: Any, where: str = "") -> Any:
+    """A frozen table from plain ones; a wrong key or value is an error that names it."""
     if not isinstance(table, dict):
         raise ConfigError(f"[{where.rstrip('.')}] must be a section of keys")
     hints = get_type_hints(kind)
@@ -267,7 +268,7 @@ def _fill(kind: type, table: Any, where: str) -> Any:
 
 def _convert(kind: Any, value: Any, key: str) -> Any:
     if dataclasses.is_dataclass(kind):
-        return _fill(kind, value, key + ".")  # type: ignore[arg-type]
+        return fill(kind, value, key + ".")  # type: ignore[arg-type]
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if kind in (int, float, str, bool):

@@ -27,8 +27,9 @@ from training.runs import Run
 class Training:
     """A run under way."""
 
-    def __init__(self, run: Run, display: Display) -> None:
+    def __init__(self, run: Run, display: Display, go_on: str = "") -> None:
         self.run = run
+        self.go_on = go_on or f"python -m training --resume {run.folder}"
         self.config: Config = run.config
         self.display = display
         self.learner = Learner(run.config, resumes=bool(checkpoint.numbers(run.checkpoints)))
@@ -50,6 +51,8 @@ class Training:
         previous = signal.signal(signal.SIGINT, self._ask_to_stop)
         saved = time.monotonic()
         try:
+            if self.config.net.start_from and not self.learner.updates:
+                self._evaluate()  # what it starts from is a candidate too
             while self.learner.updates < self.config.updates:
                 self._one_update()
                 if time.monotonic() - saved > self.config.save_minutes * 60:
@@ -65,8 +68,7 @@ class Training:
         write_plots(self.run)
         complete = self.learner.updates >= self.config.updates
         if not complete:
-            self.display.say(f"stopped after {self.learner.trained:,} decisions; go on with: "
-                             f"python -m training --resume {self.run.folder}")  # fmt: skip
+            self.display.say(f"stopped after {self.learner.trained:,} decisions; go on with: {self.go_on}")
         return complete
 
     def _one_update(self) -> None:
@@ -136,7 +138,7 @@ class Training:
         checkpoint.sweep(self.run.checkpoints)
         found = checkpoint.load_newest(self.run.checkpoints)
         if found is None:
-            self.run.rewind(0)
+            self.run.rewind(-1)
             return
         arrays, table, complaints = found
         for sentence in complaints:
@@ -163,10 +165,13 @@ class Training:
         return found
 
 
-def train(run: Run, hours: float | None = None) -> Path | None:
-    """Train a run to its end and export the opponent; None when it was stopped before."""
+def train(run: Run, hours: float | None = None, go_on: str = "") -> Path | None:
+    """Train a run to its end and export the opponent; None when it was stopped before.
+
+    `go_on` is the command that takes a stopped run up again, where it is not the trainer's own.
+    """
     with Display() as display:
-        training = Training(run, display)
+        training = Training(run, display, go_on)
         if not training.go(hours):
             return None
     return export_run(training, display)

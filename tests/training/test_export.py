@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
 from training import best_response, comparison, export, onnx, ship, snapshot, throughput
 from training.config import from_table
@@ -43,36 +42,115 @@ def test_onnx_of_a_changed_network_is_noticed(policy_path):
     assert onnx.largest_difference(policy, onnx.to_onnx(changed)) == pytest.approx(1, abs=1e-3)
 
 
-def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, monkeypatch, capsys):
+CHALLENGE = ["--minutes", "0.3", "--deals", "3", "--choose-deals", "2", "--power-check"]
+
+
+@pytest.fixture
+def small_challenges(monkeypatch):
     monkeypatch.setattr(best_response, "_measure_speed", lambda *_: 100.0)
-    small = best_response._settings
+    full = best_response._settings
 
     def settings(*arguments):
-        table = small(*arguments)
+        table = full(*arguments)
         table.update({"precision": "fp32", "game": {**table["game"], "tables": 16}})
         table["ppo"].update({"steps": 32, "minibatch": 128})
         return table
 
     monkeypatch.setattr(best_response, "_settings", settings)
-    arguments = [str(policy_path), "--minutes", "0.3", "--deals", "3", "--choose-deals", "2"]
-    outputs = ["--json", str(tmp_path / "r.json"), "--export", str(tmp_path / "c.safetensors")]
-    assert best_response.main([*arguments, *outputs, "--power-check"]) == 0
-    first, second = json.loads((tmp_path / "r.json").read_text())
+
+
+def results_of(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, small_challenges, capsys):
+    folder = tmp_path / "challenge"
+    assert best_response.main([str(policy_path), *CHALLENGE, "--folder", str(folder)]) == 0
+    first, second = results_of(folder)
     assert first["start"] == second["start"] == "the weights of p"
     assert second["target"] == "heuristic"
+    assert first["deals"] == second["deals"] == 3
     assert first["above_fair"] == pytest.approx(first["share"] - 0.25, abs=1e-4)
-    challenger = read_policy(tmp_path / "c.safetensors")
-    target = read_policy(policy_path)
+    evaluations = [
+        json.loads(line) for line in (folder / "challenger" / "evaluations.jsonl").read_text().splitlines()
+    ]
+    assert [line["update"] for line in evaluations] == [0, 1, 2, 3, 4]  # what it starts from comes first
+    (exported,) = (folder / "challenger" / "export").glob("*.safetensors")
+    challenger, target = read_policy(exported), read_policy(policy_path)
     assert challenger.architecture == target.architecture
-    assert not np.array_equal(challenger.tensors["outcome.bias"], target.tensors["outcome.bias"])
+    assert challenger.training["began_as"]["sha256"] == target.sha256
     assert "power check" in capsys.readouterr().out
 
 
-def test_a_wrong_target_or_start_is_an_error_of_one_sentence(capsys):
+def test_a_challenge_that_was_stopped_goes_on(policy_path, tmp_path, small_challenges, monkeypatch, capsys):
+    """Stopped within each of its runs, it ends with the challengers of one that was not."""
+    paths = {name: tmp_path / name for name in ("whole", "stopped")}
+    assert best_response.main([str(policy_path), *CHALLENGE, "--folder", str(paths["whole"])]) == 0
+    real, begun = best_response.train, []
+
+    def stops_at_first(run, go_on):
+        first = run.folder not in begun
+        begun.append(run.folder)
+        return real(run, 1e-9 if first else None, go_on)
+
+    monkeypatch.setattr(best_response, "train", stops_at_first)
+    stopped = str(paths["stopped"])
+    assert best_response.main([str(policy_path), *CHALLENGE, "--folder", stopped]) == 0
+    assert f"go on with: python -m training.best_response --resume {stopped}" in capsys.readouterr().out
+    assert not (paths["stopped"] / "results.json").exists()
+    for number_of_results in (1, 2):
+        assert best_response.main(["--resume", stopped]) == 0
+        assert len(results_of(paths["stopped"])) == number_of_results
+    for name in best_response.RUNS:
+        ends = [next((path / name / "export").glob("*.safetensors")) for path in paths.values()]
+        tensors = [read_policy(end).tensors for end in ends]
+        for key, tensor in tensors[0].items():
+            np.testing.assert_array_equal(tensors[1][key], tensor)
+    assert best_response.main(["--resume", stopped]) == 0  # says it once more
+    assert capsys.readouterr().out.count("best response to heuristic") >= 2
+
+
+def test_a_best_response_that_fails_keeps_the_results_before(
+    policy_path, tmp_path, small_challenges, monkeypatch, capsys
+):
+    real, folder = best_response.train, tmp_path / "challenge"
+
+    def fails_later(run, go_on):
+        if run.folder.name == "power-check":
+            raise TrainingError("the loss is not finite")
+        return real(run, go_on=go_on)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(best_response, "train", fails_later)
+        assert best_response.main([str(policy_path), *CHALLENGE, "--folder", str(folder)]) == 1
+    assert "error: the loss is not finite" in capsys.readouterr().err
+    assert [result["target"] for result in results_of(folder)] == [str(policy_path)]
+    assert best_response.main(["--resume", str(folder)]) == 0
+    assert [result["target"] for result in results_of(folder)] == [str(policy_path), "heuristic"]
+
+
+def test_a_wrong_target_start_or_folder_is_an_error_of_one_sentence(policy_path, tmp_path, capsys):
     assert best_response.main(["heuristik"]) == 2
     assert "heuristic" in capsys.readouterr().err
     assert best_response.main(["greedy", "--start", "random"]) == 2
     assert "random is no policy" in capsys.readouterr().err
+    assert best_response.main(["--resume", str(tmp_path)]) == 1
+    assert "holds no challenge" in capsys.readouterr().err
+    (tmp_path / "plan.json").write_text('{"targets": ["greedy"], "hours": 1}')
+    assert best_response.main(["--resume", str(tmp_path)]) == 1
+    assert "unknown key hours" in capsys.readouterr().err
+    assert best_response.main(["greedy", "--folder", str(tmp_path)]) == 1
+    assert f"--resume {tmp_path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["greedy", "--resume", "a"], ["--resume", "a", "--minutes", "5"]]
+)
+def test_a_challenge_is_begun_or_goes_on_but_not_both(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        best_response.main(arguments)
+    assert stop.value.code == 2
+    assert "--resume" in capsys.readouterr().err
 
 
 def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):
@@ -162,22 +240,3 @@ def test_the_cards_and_the_list_of_the_shipped_policies_are_those_of_their_files
         assert policy.name == path.stem
         assert path.with_suffix(".md").read_text() == export.card(policy, path.stem)
     assert (folder / "README.md").read_text() == ship.overview(folder)
-
-
-def test_a_best_response_that_fails_keeps_the_results_before(policy_path, tmp_path, monkeypatch, capsys):
-    responses = []
-
-    def challenge(target, start, plan):
-        if responses:
-            raise TrainingError("the loss is not finite")
-        share = best_response.WinShare(target, 4, 1, 0.3, 0.1, 20.0)
-        responses.append(target)
-        return best_response.Response(target, "scratch", 1.0, 512, share), load("random")
-
-    monkeypatch.setattr(best_response, "challenge", challenge)
-    arguments = [str(policy_path), "--power-check", "--json", str(tmp_path / "r.json")]
-    assert best_response.main(arguments) == 1
-    assert "error: the loss is not finite" in capsys.readouterr().err
-    assert [entry["target"] for entry in json.loads((tmp_path / "r.json").read_text())] == [
-        str(policy_path)
-    ]
