@@ -113,10 +113,11 @@ Every agent gets its reward at the end, `points` also during the game.
 
 ## More than the PettingZoo interface
 
-On `env.unwrapped`: `snapshot()` is the whole truth as a plain dict; `save()` and `restore(blob)` are the
-running game as bytes; `redeal(seat, seed)` is a copy in which everything the seat cannot know is dealt
-anew; `table()` is the position as plain values for somebody's eyes. `copy.deepcopy` and `pickle` of a
-running environment keep the game.
+On `env.unwrapped`: `ask(agent)` is the action that an agent of `byzanz_env.agents` would choose now, for
+example `load("heuristic")`; `snapshot()` is the whole truth as a plain dict; `save()` and `restore(blob)`
+are the running game as bytes; `redeal(seat, seed)` is a copy in which everything the seat cannot know is
+dealt anew; `table()` is the position as plain values for somebody's eyes. `copy.deepcopy` and `pickle` of
+a running environment keep the game.
 
 ## Version history
 

@@ -17,6 +17,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 
 from byzanz_env._random import derive_seed
+from byzanz_env.decisions import Agent, Decisions, agent_key, game_keys
 from byzanz_env.envs.arguments import (
     SEED_LIMIT,
     check_flag,
@@ -98,6 +99,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         self._has_rewards = False
         self._base_seed: int | None = None
         self._resets = 0
+        self._game_seed = 0  # of the random numbers of agents that are asked
         self._games = np.zeros(1, dtype=STATE)
         self._paid = np.zeros(MAX_PLAYERS)
         self._frame = np.zeros(FRAME_SIZE, dtype=np.int8)
@@ -124,6 +126,7 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         else:
             self._resets += 1
             number = int(derive_seed(self._base_seed, self._resets, 0))
+        self._game_seed = number
         if deck is None:
             first = deal_seed(self._games, self.num_players, number, self._forced, self._frame)
         else:
@@ -232,6 +235,15 @@ class ByzanzAEC(AECEnv):  # type: ignore[misc]
         if not is_integer(seat) or not 0 <= int(seat) < self.num_players:
             raise ValueError(f"seat is {seat!r}; seats are 0 .. {self.num_players - 1}")
         return int(seat)
+
+    def ask(self, agent: Agent) -> int:
+        """What an agent of `byzanz_env.agents` would do now; it sees no more than its seat may know."""
+        if self._over:
+            raise ValueError("nobody decides now: call reset() first, or the game is over")
+        seats = self._games["seat"].astype(np.int64)
+        keys = game_keys(np.array([self._game_seed]), seats, agent_key(agent.name))
+        seen = Decisions(self._observation[None].copy(), self._mask[None].copy(), keys, self._games.copy())
+        return int(agent.act(seen)[0])
 
     # --- the whole truth -----------------------------------------------------------------------------
 

@@ -12,11 +12,13 @@ import pytest
 from pettingzoo.test import api_test, render_test, seed_test
 
 from byzanz_env import byzanz_v0
+from byzanz_env.agents import load
 from byzanz_env.envs.aec import ByzanzAEC
 from byzanz_env.envs.saves import SIZE
 from byzanz_env.games.byzanz.actions import from_text
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE, layout_table, views
 from byzanz_env.games.byzanz.rules import full_deck
+from byzanz_env.session import Session
 from tests.byzanz.positions import build_deck
 from tests.reference.byzanz import Game
 
@@ -398,3 +400,52 @@ def test_doc_page_snippet_runs() -> None:
     scope: dict[str, object] = {}
     exec("\n".join(line[4:] for line in code.splitlines()), scope)
     assert scope["env"].agents == []
+
+
+def test_an_agent_of_ours_is_asked_and_sees_no_hidden_card():
+    """All kinds of agents answer, and a re-deal of what they cannot know changes nothing."""
+    for name in ("random", "heuristic", "montecarlo:8", "quick"):
+        agent = load(name)
+        env = started(decisions=30)
+        for turn in range(20):
+            action = env.unwrapped.ask(agent)
+            assert env.observe(env.agent_selection)["action_mask"][action]
+            assert env.unwrapped.ask(agent) == action
+            assert env.unwrapped.redeal(env.agent_selection, turn).ask(agent) == action
+            env.step(action)
+
+
+def test_asking_does_not_touch_the_game_and_needs_one():
+    class Vandal:
+        name = "vandal"
+
+        def act(self, decisions):
+            decisions.observations[:], decisions.masks[:] = 0, 1
+            decisions.redealt()["points"][:] = 99
+            return np.array([0])
+
+    env = started(decisions=10)
+    before = env.save()
+    env.ask(Vandal())
+    assert env.save() == before
+    assert env.observe(env.agent_selection)["action_mask"].sum() < 288
+    with pytest.raises(ValueError, match="nobody decides now"):
+        byzanz_v0.raw_env().ask(load("random"))
+    play(env, np.random.default_rng(1))
+    with pytest.raises(ValueError, match="nobody decides now"):
+        env.ask(load("random"))
+
+
+def test_agents_that_are_asked_play_as_they_do_at_the_table_of_the_program():
+    agents = [load(name) for name in ("random", "greedy", "heuristic", "quick")]
+    env = byzanz_v0.raw_env()
+    env.reset(seed=5)
+    actions = []
+    while not env.terminations[env.agent_selection]:
+        seat = env.infos[env.agent_selection]["seat"]
+        actions.append(env.ask(agents[seat]))
+        env.step(actions[-1])
+    session = Session(agents, seed=5)
+    for _ in session.advance():
+        pass
+    assert session.replay().actions == tuple(actions)
