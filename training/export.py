@@ -45,9 +45,20 @@ def export(path: Path, policy: PolicyFile, wanted: Evaluation) -> list[WinShare]
     return shares
 
 
-def write_with_card(path: Path, policy: PolicyFile, shares: Sequence[WinShare], spec: str) -> None:
-    """Write a policy with its evaluation, and a card beside it; `spec` is what it is loaded by."""
-    evaluation = {"seed": REPORT_SEED, "results": [share.table() for share in shares]}
+def write_with_card(
+    path: Path,
+    policy: PolicyFile,
+    shares: Sequence[WinShare],
+    spec: str,
+    responses: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Write a policy with its evaluation, and a card beside it; `spec` is what it is loaded by.
+
+    `responses` are what challengers of it achieved, as training.best_response writes them.
+    """
+    evaluation: dict[str, Any] = {"seed": REPORT_SEED, "results": [share.table() for share in shares]}
+    if responses:
+        evaluation["best_responses"] = list(responses)
     policy = dataclasses.replace(policy, evaluation=evaluation)
     policy = dataclasses.replace(policy, sha256=save_policy(path, policy))
     write_atomically(path.with_suffix(".md"), card(policy, spec).encode())
@@ -57,6 +68,8 @@ def card(policy: PolicyFile, spec: str) -> str:
     """The model card of a policy file, as Markdown; `spec` is what the policy is loaded by."""
     training = dict(policy.training)
     config, before = training.pop("config", {}), training.pop("began_as", {})
+    if "updates" in training and config.get("net", {}).get("start_from"):
+        training["updates_of_the_last_part"] = training.pop("updates")
     lines = [
         "---",
         "library_name: byzanz-env",
@@ -86,10 +99,13 @@ def card(policy: PolicyFile, spec: str) -> str:
             f"{result['share']:.1%} | ±{result['half_width']:.1%} | {1 / result['players']:.1%} | "
             f"{result['score']:.1f} |"
         )
+    responses = policy.evaluation.get("best_responses", [])
+    lines += _responses(responses) if responses else []
     lines += ["", "## Intended use and limits", ""]
     lines += [
         "A sparring partner and a yardstick for other agents. It was trained by self-play and is not proof",
-        "against an opponent that studies it; `python -m training.best_response` measures how far.",
+        "against an opponent that studies it; `python -m training.best_response` measures how far"
+        f"{'' if responses else ' (not done for this one)'}.",
     ]
     if config:
         lines += ["", "## Configuration", "", "```", *_flat(config), "```"]
@@ -104,6 +120,28 @@ def card(policy: PolicyFile, spec: str) -> str:
             lines += ["", "```", *_flat(training["config"]), "```"]
         before = training.get("began_as", {})
     return "\n".join(lines) + "\n"
+
+
+def _responses(responses: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The part of a card that tells how far an opponent gets that studies the policy."""
+    lines = [
+        "",
+        "## How exploitable",
+        "",
+        "Challengers trained by `python -m training.best_response`, alone among frozen copies. What one",
+        "wins above the fair share is a lower bound, as a longer training might find more. Against another",
+        "opponent than this policy, it shows what the same training can find (the power check).",
+        "",
+        "| players | against copies of | minutes | decisions | began with | win share | interval | fair |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for found in responses:
+        lines.append(
+            f"| {found['players']} | {found['opponent']} | {found['minutes']:.0f} | "
+            f"{found['decisions']:,} | {found['start']} | {found['share']:.1%} | "
+            f"±{found['half_width']:.1%} | {1 / found['players']:.1%} |"
+        )
+    return lines
 
 
 def _count_list(players: Sequence[int]) -> str:

@@ -2,16 +2,20 @@
 
 `python -m training.ship runs/NAME/export/quick.safetensors quick` measures the policy alone against copies
 of each opponent, and each opponent alone against copies of the policy, on deals that neither training nor
-the choice of a checkpoint has seen.
+the choice of a checkpoint has seen. With `--folder` the result goes elsewhere: that is how the figures of a
+shipped policy are measured again. `--keep` takes over the evaluation that is in the file already, to write
+the card anew or to add what challengers achieved (`--responses`).
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, read_policy
@@ -38,10 +42,38 @@ def measure(agent: PolicyAgent, opponents: Sequence[str], players: int, deals: i
     return results
 
 
-def ship(policy: PolicyFile, name: str, results: Sequence[WinShare], folder: Path) -> Path:
+def kept(policy: PolicyFile) -> tuple[list[WinShare], list[dict[str, Any]]]:
+    """The evaluation that a policy file brings, and what challengers achieved against it."""
+    try:
+        results = [WinShare(**row) for row in policy.evaluation["results"]]
+        return results, [dict(row) for row in policy.evaluation.get("best_responses", [])]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{policy.name} holds no evaluation that could be kept ({error})") from None
+
+
+def read_responses(paths: Sequence[Path], name: str) -> list[dict[str, Any]]:
+    """What challengers achieved, from the results.json of training.best_response."""
+    found: list[dict[str, Any]] = []
+    for path in paths:
+        try:
+            found += json.loads(path.read_bytes())
+        except OSError as error:
+            raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    if not any(row.get("opponent") == name for row in found):
+        raise ValueError(f"no challenger of {name} is in {', '.join(map(str, paths))}")
+    return found
+
+
+def ship(
+    policy: PolicyFile,
+    name: str,
+    results: Sequence[WinShare],
+    folder: Path,
+    responses: Sequence[Mapping[str, Any]] = (),
+) -> Path:
     """Write the policy under its new name, with its evaluation and card, and the list of all."""
     path = folder / f"{name}.safetensors"
-    write_with_card(path, dataclasses.replace(policy, name=name), results, name)
+    write_with_card(path, dataclasses.replace(policy, name=name), results, name, responses)
     write_atomically(folder / "README.md", overview(folder).encode())
     return path
 
@@ -54,8 +86,8 @@ def overview(folder: Path) -> str:
         "Policies trained by self-play. Agents that the card of a policy names under `pool.agents` were",
         "also its training opponents, at a share `pool.share` of the tables: win shares against them",
         "flatter it. Where a card names `net.start_from`, the training had earlier parts: hours and",
-        "decisions are those of all, the configuration is that of the last (and of the parts before",
-        "where they are listed). A policy with",
+        "decisions are those of all, updates and configuration those of the last alone. The policies",
+        "between the parts are not here, so these cannot be trained again bit for bit. A policy with",
         "shares for one number of players went on from `strong` at tables of that size alone, and is the",
         "default opponent there. Each plays without torch.",
         'Load one by name: `byzanz_env.agents.load("strong")`, `byzanz play --opponents strong`.',
@@ -82,7 +114,8 @@ def overview(folder: Path) -> str:
         )
     lines += [
         "",
-        "Made with `python -m training.ship FILE NAME`; an even share is 33.3, 25, 20 and 16.7 %.",
+        "Made with `python -m training.ship FILE NAME`; an even share is 33.3, 25, 20 and 16.7 %. The same",
+        "with `--folder runs/again` measures a shipped one again and leaves this folder as it is.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -94,21 +127,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--deals", type=int, default=2500, help="with 4 players (default 2500)")
     parser.add_argument("--other-deals", type=int, default=1000, help="with 3, 5 and 6 players")
     parser.add_argument("--opponents", nargs="+", default=list(OPPONENTS))
-    parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where to (default checkpoints)")
+    parser.add_argument("--keep", action="store_true", help="the evaluation in the file, measure nothing")
+    parser.add_argument("--responses", type=Path, nargs="+", default=[], metavar="RESULTS.JSON")
     chosen = parser.parse_args(arguments)
     if min(chosen.deals, chosen.other_deals) < 2:
         parser.error("--deals and --other-deals must be at least 2: one deal gives no interval")
     try:
         policy = read_policy(chosen.policy)
         agent = PolicyAgent(dataclasses.replace(policy, name=chosen.name))
-        results = []
-        for players in policy.players:
+        results, responses = kept(policy) if chosen.keep else ([], [])
+        if chosen.responses:
+            responses = read_responses(chosen.responses, chosen.name)
+        for players in () if chosen.keep else policy.players:
             deals = chosen.deals if players == 4 else chosen.other_deals
             results += measure(agent, chosen.opponents, players, deals)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    path = ship(policy, chosen.name, results, chosen.folder)
+    path = ship(policy, chosen.name, results, chosen.folder, responses)
     print(f"{path} written")
     return 0
 

@@ -231,6 +231,34 @@ def test_a_shipped_policy_has_its_evaluation_its_card_and_a_line_in_the_list(pol
     assert ship.main(["absent.safetensors", "x", "--folder", str(folder)]) == 2
 
 
+def test_what_challengers_achieved_is_added_to_a_card_and_the_rest_is_kept(policy_path, tmp_path, capsys):
+    folder, results = tmp_path / "checkpoints", tmp_path / "results.json"
+    path = folder / "small.safetensors"
+    more = ["small", "--folder", str(folder), "--keep"]
+    assert ship.main([str(policy_path), *more]) == 2
+    assert "no evaluation that could be kept" in capsys.readouterr().err
+    arguments = [str(policy_path), *more[:-1], "--deals", "2", "--other-deals", "2"]
+    assert ship.main([*arguments, "--opponents", "random"]) == 0
+    before = read_policy(path)
+    row = {"target": "small", "minutes": 60.2, "decisions": 12_345_678, "start": "the weights of small"}
+    row |= {"opponent": "small", "players": 4, "share": 0.3111, "half_width": 0.009}
+    for content, words in (("{", "Expecting"), ("[]", "no challenger of small")):
+        results.write_text(content)
+        assert ship.main([str(path), *more, "--responses", str(results)]) == 2
+        assert words in capsys.readouterr().err
+    assert read_policy(path).sha256 == before.sha256
+    results.write_text(json.dumps([row]))
+    assert ship.main([str(path), *more, "--responses", str(results)]) == 0
+    assert ship.main([str(path), *more]) == 0  # once there, they stay
+    after = read_policy(path)
+    assert after.evaluation["results"] == before.evaluation["results"]
+    assert after.evaluation["best_responses"] == [row]
+    line = "| 4 | small | 60 | 12,345,678 | the weights of small | 31.1% | ±0.9% | 25.0% |"
+    card = (folder / "small.md").read_text()
+    assert line in card
+    assert card == export.card(after, "small")
+
+
 def test_the_cards_and_the_list_of_the_shipped_policies_are_those_of_their_files():
     folder = Path(__file__).parents[2] / "checkpoints"
     paths = sorted(folder.glob("*.safetensors"))
