@@ -20,6 +20,7 @@ LAYERS = (
         "byzanz_env._random",
         "byzanz_env.errors",
         "byzanz_env.files",
+        "byzanz_env.machine",
         "byzanz_env._registration",
     ),
     ("byzanz_env.games.byzanz.rules",),

@@ -17,6 +17,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -25,12 +27,13 @@ from typing import Any
 
 from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, read_policy, save_policy
+from byzanz_env.agents.policy_file import MAX_NAME
 from byzanz_env.files import write_atomically
-from training.checkpoint import numbers
+from training.checkpoint import CheckpointError
 from training.config import Config, ConfigError, fill, from_table
-from training.learner import Learner
+from training.learner import Learner, TrainingError
 from training.network import fits
-from training.runs import Run, RunError
+from training.runs import Run, RunError, lock
 from training.train import train
 
 CHECKPOINTS = 5
@@ -55,12 +58,15 @@ class Plan:
 
 
 def begin(folder: Path, plan: Plan, start: PolicyFile | None) -> None:
-    """Make the folder of a challenge."""
+    """Make the folder of a challenge; a plan that cannot be carried out leaves none."""
+    for target in plan.targets:
+        from_table(_settings(plan, target, start))
     if (folder / PLAN).exists():
         raise RunError(
             f"{folder} already holds a challenge: go on with --resume {folder}, or choose another"
         )
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / START).unlink(missing_ok=True)
     if start:
         save_policy(folder / START, start)
     _write(folder / PLAN, dataclasses.asdict(plan))
@@ -68,29 +74,39 @@ def begin(folder: Path, plan: Plan, start: PolicyFile | None) -> None:
 
 def respond(folder: Path) -> None:
     """Train and judge what the plan asks for and is not there yet; Ctrl-C leaves the rest for later."""
-    plan, start = read_plan(folder), read_start(folder)
-    results: list[dict[str, Any]] = _read(folder / RESULTS) if (folder / RESULTS).exists() else []
-    for result in results:
-        report(result)
-    todo = list(zip(RUNS, plan.targets, strict=False))[len(results) :]
-    for name, target in todo:
-        run = _run(folder / name, plan, target, start)
-        try:
-            path = train(run, go_on=f"python -m training.best_response --resume {folder}")
-            if path is None:
+    plan, start, results = read_plan(folder), read_start(folder), read_results(folder)
+    handle = lock(folder)
+    try:
+        for known in results:
+            report(known)
+        for name, target in list(zip(RUNS, plan.targets, strict=False))[len(results) :]:
+            result = _train_one(folder, name, plan, target, start)
+            if result is None:
                 return
-            results.append(_result(run, target, start, read_policy(path)))
-        finally:
-            run.close()
-        _write(folder / RESULTS, results)  # after each, so that a stop does not lose the first
-        report(results[-1])
+            results.append(result)
+            _write(folder / RESULTS, results)  # after each, so that a stop does not lose the first
+            report(result)
+    finally:
+        os.close(handle)
     print(f"results, and the challengers as policy files, are in {folder}")
 
 
-def _run(folder: Path, plan: Plan, target: str, start: PolicyFile | None) -> Run:
-    if numbers(folder / "checkpoints"):
-        return Run.open(folder)
-    return Run.create(folder, _config(plan, target, start, folder.parent / START))
+def _train_one(
+    folder: Path, name: str, plan: Plan, target: str, start: PolicyFile | None
+) -> dict[str, Any] | None:
+    """Train one challenger, or go on with it; None when it was stopped before its end."""
+    go_on = f"python -m training.best_response --resume {folder}"
+    if (folder / name / "config.json").exists():
+        run = Run.open(folder / name)
+    else:
+        run = Run.create(folder / name, _config(plan, target, start, folder / START))
+    try:
+        path = train(run, go_on=go_on)
+        return None if path is None else _result(run, target, start, read_policy(path))
+    except TrainingError as error:
+        raise TrainingError(f"{error} (RUN is {folder / name}; after that, {go_on})") from None
+    finally:
+        run.close()
 
 
 def _config(plan: Plan, target: str, start: PolicyFile | None, start_path: Path) -> Config:
@@ -129,7 +145,7 @@ def _settings(plan: Plan, target: str, start: PolicyFile | None) -> dict[str, An
 
 
 def _label(target: str) -> str:
-    return f"against-{Path(load(target).name).name}"
+    return f"against-{Path(load(target).name).name}"[:MAX_NAME]
 
 
 def _measure_speed(config: Config) -> float:
@@ -165,7 +181,7 @@ def report(result: dict[str, Any]) -> None:
         f"±{result['half_width']:.1%} of games with {result['players']} players, "
         f"{result['above_fair']:+.1%} against an even share"
     )
-    if result["target"] == POWER_TARGET and result["players"] == 4:
+    if result["target"] == POWER_TARGET and result["players"] == 4:  # what POWER_SHARE is for
         missed = "MISSED: a low share against another target may only mean a weak training"
         verdict = "holds" if result["share"] >= POWER_SHARE else missed
         print(f"power check ({POWER_SHARE:.0%} against {POWER_TARGET}): {verdict}")
@@ -183,6 +199,15 @@ def read_plan(folder: Path) -> Plan:
 def read_start(folder: Path) -> PolicyFile | None:
     """What its challengers start from; None from scratch."""
     return read_policy(folder / START) if (folder / START).exists() else None
+
+
+def read_results(folder: Path) -> list[dict[str, Any]]:
+    """What is known already."""
+    try:
+        results: list[dict[str, Any]] = _read(folder / RESULTS) if (folder / RESULTS).exists() else []
+    except ValueError as error:
+        raise RunError(f"{folder / RESULTS} is damaged ({error}): remove it, and resume again") from None
+    return results
 
 
 def _read(path: Path) -> Any:
@@ -212,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--players", type=int, default=4, choices=(3, 4, 5, 6))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--deals", type=int, default=2500, help="of the report (default 2500)")
-    parser.add_argument("--choose-deals", type=int, default=500, help="to choose the checkpoint on")
+    parser.add_argument("--choose-deals", type=int, default=500, help="at each part of the training")
     parser.add_argument("--workers", type=int, default=2, help="threads (default 2)")
     origin = parser.add_mutually_exclusive_group()
     origin.add_argument("--start", help="a policy to start from (default: the target, if it is one)")
@@ -229,14 +254,18 @@ def main(arguments: list[str] | None = None) -> int:
         value != parser.get_default(name) for name, value in vars(chosen).items() if name != "resume"
     ):
         parser.error("--resume goes on with the plan in the folder, so it takes nothing else")
-    if not chosen.minutes > 0 or chosen.workers < 1:
-        parser.error("--minutes and --workers must be above 0")
+    if not (chosen.minutes > 0 and math.isfinite(chosen.minutes)):
+        parser.error(f"--minutes must be a number above 0, not {chosen.minutes}")
+    if chosen.power_check and chosen.players != 4:
+        parser.error("the power check is defined for games of 4: leave out --power-check or --players")
     if min(chosen.deals, chosen.choose_deals) < 2:
         parser.error("--deals and --choose-deals must be at least 2: one deal gives no interval")
     try:
         respond(chosen.resume or _begin(chosen))
-    except (RuntimeError, ValueError) as error:
-        return _complain(error, 1 if isinstance(error, RuntimeError) else 2)
+    except (RuntimeError, CheckpointError) as error:
+        return _complain(error, 1)
+    except ValueError as error:
+        return _complain(error, 2)
     except OSError as error:
         return _complain(error, 3)
     except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from byzanz_env.agents.network import Architecture
+from byzanz_env.agents.policy_file import MAX_NAME
 from byzanz_env.games.byzanz.rules import MAX_PLAYERS, MIN_PLAYERS
 
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -106,7 +107,11 @@ class Pool:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The win share against fixed opponents that the progress display shows."""
+    """Win shares against fixed opponents: on the way, and at the end on fresh deals.
+
+    The last of `opponents` decides which policy on the way is the best, the last of `final_opponents`
+    whether that one or the policy of the end is exported.
+    """
 
     every: int = 4_000_000  # decisions
     deals: int = 60
@@ -143,6 +148,10 @@ class Config:
             (
                 bool(self.name) and self.name == Path(self.name).name and not self.name.startswith("."),
                 f"name must do as the name of a file, not {self.name!r}",
+            ),
+            (
+                self.name.isprintable() and len(self.name) <= MAX_NAME,
+                f"name must be printable and of at most {MAX_NAME} characters",
             ),
             (self.decisions > 0, "decisions must be above 0"),
             (0 <= self.seed < 2**31, "seed must lie in 0 .. 2**31 - 1"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -30,7 +31,7 @@ class Display:
 
     def __enter__(self) -> Self:
         if self.console.is_terminal:
-            columns = (BarColumn(24), TextColumn("{task.description}"), TimeElapsedColumn())
+            columns = (BarColumn(24), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
             self._bar = Progress(*columns, console=self.console)
             self._bar.start()
             self._task = self._bar.add_task("starting", total=1.0)
@@ -70,13 +71,13 @@ class Display:
 
     def results(self, title: str, shares: Sequence[WinShare]) -> None:
         """The table at the end of a run."""
-        table = Table(title=title)
+        table = Table(title=escape(title))
         for heading in ("players", "against", "win share", "95 % interval", "fair", "mean score", "games"):
             table.add_column(heading, justify="left" if heading == "against" else "right")
         for s in shares:
             table.add_row(
                 str(s.players),
-                f"{s.players - 1} x {s.opponent}",
+                escape(f"{s.players - 1} x {s.opponent}"),
                 f"{s.share:.1%}",
                 f"±{s.half_width:.1%}",
                 f"{1 / s.players:.1%}",
@@ -86,7 +87,7 @@ class Display:
         self.console.print(table)
 
     def say(self, sentence: str) -> None:
-        self.console.print(sentence, highlight=False, soft_wrap=True)
+        self.console.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
 def _duration(seconds: float) -> str:

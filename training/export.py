@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, save_policy
 from byzanz_env.files import write_atomically
 from training.config import Config, Evaluation, to_table
-from training.evaluate import CHOOSE_SEED, REPORT_SEED, WinShare, win_share, win_shares
+from training.evaluate import CHOOSE_SEED, REPORT_SEED, WinShare, win_shares
 
 
 def history(config: Config, origin: Mapping[str, Any], updates: int, seconds: float) -> dict[str, Any]:
@@ -28,10 +27,10 @@ def history(config: Config, origin: Mapping[str, Any], updates: int, seconds: fl
 
 def better_of(candidates: Sequence[PolicyAgent], wanted: Evaluation) -> PolicyAgent:
     """The candidate with the highest win share against the last opponent, on deals kept for choosing."""
-    opponent = load(wanted.final_opponents[-1])
 
     def share(agent: PolicyAgent) -> float:
-        return win_share(agent, opponent, wanted.players, wanted.final_deals, CHOOSE_SEED).share
+        judge = wanted.final_opponents[-1:]
+        return win_shares(agent, judge, wanted.players, wanted.final_deals, CHOOSE_SEED)[0].share
 
     return max(candidates, key=share) if len(candidates) > 1 else candidates[0]
 

@@ -1,7 +1,7 @@
 """Compiled parts of the trainer: sampling, per-seat advantages, and the PPO loss with its gradient.
 
-Each has a plain twin in training/reference.py that the tests hold it equal to. Outcomes are vectors of 12:
-shares of the win, then margins in tens of points, for the six seats from the observer on.
+The tests hold them equal to plain code, advantages and loss to that of training/reference.py. Outcomes are
+vectors of 12: shares of the win, then margins in tens of points, for the six seats from the observer on.
 """
 
 from __future__ import annotations

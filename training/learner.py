@@ -169,7 +169,8 @@ class Learner:
         if not np.isfinite(values).all():
             raise TrainingError(
                 f"{subject} not finite in update {self.updates + 1}: the last checkpoint is kept; go on "
-                "from it with --resume RUN and --set ppo.learning_rate=..., lower, or --set precision=fp32"
+                "from it with python -m training --resume RUN and --set ppo.learning_rate=..., lower, or "
+                "--set precision=fp32"
             )
 
     def _margin_weight(self, progress: float) -> float:

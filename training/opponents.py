@@ -97,10 +97,6 @@ class OpponentPool:
         self.snapshots: list[Snapshot] = []
         self._past: list[Member] = []  # who plays them
         self._bf16 = bf16
-        self.seat(agents)
-
-    def seat(self, agents: Sequence[Agent]) -> None:
-        """Let these agents be members, and no snapshots."""
         self.contents = [_contents(agent) for agent in agents]
         self._agents = [self._member(agent) for agent in agents]
         self.is_scripted = np.array([isinstance(agent, ScriptedAgent) for agent in agents], dtype=np.bool_)
@@ -108,7 +104,7 @@ class OpponentPool:
         self.valuations = np.zeros((len(agents), MAX_PLAYERS + 1), dtype=VALUATION)
         for place, table in zip(np.flatnonzero(self.is_scripted), tables, strict=True):
             self.valuations[place] = table
-        self.replace([])
+        self._members = list(self._agents)
 
     def add(self, snapshot: Snapshot) -> None:
         """Let a past self in; the oldest leaves when the ring is full."""

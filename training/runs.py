@@ -18,9 +18,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from byzanz_env.agents import load
 from byzanz_env.files import write_atomically
 from byzanz_env.games.byzanz.observe import LAYOUT_HASH
 from byzanz_env.games.byzanz.rules import RULES_VERSION
+from byzanz_env.machine import processor
 from training.checkpoint import numbers
 from training.config import Config, ConfigError, changed, from_table, to_table
 
@@ -43,7 +45,7 @@ class Run:
         self.folder = folder
         self.config = config
         self.checkpoints = folder / "checkpoints"
-        self._lock = _lock(folder)
+        self._lock = lock(folder)
 
     @classmethod
     def create(cls, folder: Path, config: Config) -> Run:
@@ -80,7 +82,10 @@ class Run:
                     f"{', '.join(SHAPES)}"
                 )
         if changes:
-            self.config = changed(self.config, changes)
+            config = changed(self.config, changes)
+            for spec in (*config.evaluation.opponents, *config.evaluation.final_opponents):
+                load(spec)  # a wrong name is refused before it is noted
+            self.config = config
             _write_json(self.folder / "config.json", to_table(self.config))
             when = time.strftime("%Y-%m-%d %H:%M:%S")
             newest = max(numbers(self.checkpoints), default=0)
@@ -152,7 +157,8 @@ def changeable(change: str) -> bool:
     return key in CHANGEABLE or (bool(inside) and section in CHANGEABLE_SECTIONS and key not in SHAPES)
 
 
-def _lock(folder: Path) -> int:
+def lock(folder: Path) -> int:
+    """Keep every other process out of a folder until the handle is closed, or this process ends."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -173,7 +179,7 @@ def versions() -> dict[str, Any]:
     return {
         **CONDITIONS,
         "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{processor()}, {platform.machine()}, {os.cpu_count()} cores",
         "packages": {name: metadata.version(name) for name in PACKAGES},
         "command": " ".join(sys.argv),
         "started": time.strftime("%Y-%m-%d %H:%M:%S"),

@@ -19,7 +19,8 @@ from typing import Any
 
 from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, read_policy
-from byzanz_env.files import write_atomically
+from byzanz_env.agents.policy_file import check_name
+from byzanz_env.files import must_be_writable, write_atomically
 from training.evaluate import REPORT_SEED, WinShare, win_share
 from training.export import write_with_card
 
@@ -135,17 +136,25 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--deals and --other-deals must be at least 2: one deal gives no interval")
     try:
         policy = read_policy(chosen.policy)
-        agent = PolicyAgent(dataclasses.replace(policy, name=chosen.name))
+        policy = dataclasses.replace(policy, name=chosen.name)
+        agent = PolicyAgent(policy)
+        for spec in chosen.opponents:  # what is wrong is said before the games, not after
+            load(spec)
+        check_name(Path(chosen.name), chosen.name)
+        must_be_writable(chosen.folder / f"{chosen.name}.safetensors")
         results, responses = kept(policy) if chosen.keep else ([], [])
         if chosen.responses:
             responses = read_responses(chosen.responses, chosen.name)
         for players in () if chosen.keep else policy.players:
             deals = chosen.deals if players == 4 else chosen.other_deals
             results += measure(agent, chosen.opponents, players, deals)
+        path = ship(policy, chosen.name, results, chosen.folder, responses)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    path = ship(policy, chosen.name, results, chosen.folder, responses)
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 3
     print(f"{path} written")
     return 0
 

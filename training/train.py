@@ -122,9 +122,18 @@ class Training:
         self.display.evaluation(shares)
         if shares and shares[-1].share >= self.best["share"]:
             updates, seconds = self.learner.updates, self.seconds
-            self.best = {"share": shares[-1].share, "update": updates, "seconds": seconds}
+            self.best = {
+                "share": shares[-1].share,
+                "update": updates,
+                "seconds": seconds,
+                "by": self._judge(),
+            }
             self.best_tensors = self.learner.network.to_tensors()
         save_replays(self.run.folder / "replays", agent, self.learner.trained, wanted.players)
+
+    def _judge(self) -> list[Any]:
+        """Against whom the best on the way was found; a share against others cannot be compared."""
+        return [self.config.evaluation.opponents[-1], self.config.evaluation.players]
 
     # --- checkpoints ------------------------------------------------------------------------------------
 
@@ -145,6 +154,8 @@ class Training:
             self.display.say(sentence)
         self.learner.restore(arrays, table)
         self.best, self.seconds = dict(table["best"]), float(table["seconds"])
+        if self.best.get("by", self._judge()) != self._judge():
+            self.best["share"] = -1.0  # it stays a candidate until there is a better one by this measure
         prefix = "best."
         self.best_tensors = {
             name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)

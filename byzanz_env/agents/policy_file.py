@@ -51,7 +51,7 @@ class PolicyFile:
 
 def save_policy(path: Path | str, policy: PolicyFile) -> str:
     """Write a policy file and return its hash; what could not be read again is refused."""
-    _check_name(Path(path), policy.name)
+    check_name(Path(path), policy.name)
     text = json.dumps(
         {
             "format": FORMAT,
@@ -159,12 +159,12 @@ def _interpret(path: Path, described: Any, tensors: dict[str, np.ndarray], diges
         ) from None
     if not players or not all(MIN_PLAYERS <= n <= MAX_PLAYERS for n in players):
         raise PolicyFileError(f"{path} names impossible player counts {players}")
-    _check_name(path, name)
+    check_name(path, name)
     _check_tensors(path, architecture, tensors)
     return PolicyFile(name, architecture, tensors, players, training, evaluation, licence, digest)
 
 
-def _check_name(path: Path, name: str) -> None:
+def check_name(path: Path, name: str) -> None:
     """Names are printed in terminals, where other characters than these could forge lines."""
     if not name.isprintable() or not 0 < len(name) <= MAX_NAME:
         raise PolicyFileError(f"{path}: a policy has a name of 1 to {MAX_NAME} printable characters")

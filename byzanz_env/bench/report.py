@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from byzanz_env.bench.case import ALL_CORES, Case
+from byzanz_env.machine import processor
 
 PACKAGES = ("byzanz-env", "numpy", "numba", "pettingzoo", "open_spiel", "rlcard", "pgx", "jax")
 OURS, THEIRS = "#1f6f8b", "#b0a18f"
@@ -26,20 +27,11 @@ def describe_machine() -> dict[str, Any]:
             versions[name] = "not installed"
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "machine": f"{_processor()}, {len(ALL_CORES)} cores, {platform.system()} {platform.machine()}",
+        "machine": f"{processor()}, {len(ALL_CORES)} cores, {platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "load": [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else [],
         "versions": versions,
     }
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or "unknown processor"
 
 
 def as_json(cases: list[Case], about: dict[str, Any]) -> dict[str, Any]:

@@ -14,10 +14,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import torch
+
+from byzanz_env.agents.policy import PolicyFile, save_policy
 from tests.training.conftest import TINY
 from training.checkpoint import load_newest, numbers
 from training.config import from_table
 from training.display import Display
+from training.network import make_network
 from training.runs import Run
 from training.train import Training
 
@@ -99,13 +103,24 @@ def run_with_kills(config: dict, kills: int, seed: int) -> int:
 
 
 def many_kills(wanted: int) -> int:
-    """Kill until `wanted` kills have hit; return how many runs that took."""
+    """Kill until `wanted` kills have hit; return how many runs that took.
+
+    With one worker and with two; every other run starts from a policy, which it evaluates first.
+    """
     done, seed = 0, 0
-    while done < wanted:
-        config = {**TINY, "save_minutes": 1e-9, "decisions": 60 * 16 * 32, "workers": 1 + seed % 2}
-        config["evaluation"] = {**TINY["evaluation"], "every": 4 * 16 * 32}
-        done += run_with_kills(config, min(25, wanted - done), seed)
-        seed += 1
+    with tempfile.TemporaryDirectory() as home:
+        start = Path(home) / "start.safetensors"
+        architecture = from_table(TINY).architecture
+        network = make_network(architecture)
+        network.initialise(torch.Generator().manual_seed(1))
+        save_policy(start, PolicyFile("start", architecture, network.to_tensors()))
+        while done < wanted:
+            config = {**TINY, "save_minutes": 1e-9, "decisions": 60 * 16 * 32, "workers": 1 + seed % 2}
+            config["evaluation"] = {**TINY["evaluation"], "every": 4 * 16 * 32}
+            if seed % 2:
+                config["net"] = {**TINY["net"], "start_from": str(start)}
+            done += run_with_kills(config, min(25, wanted - done), seed)
+            seed += 1
     return seed
 
 

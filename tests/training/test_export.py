@@ -10,6 +10,7 @@ import pytest
 
 from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
 from training import best_response, comparison, export, onnx, ship, snapshot, throughput
+from training.checkpoint import load_newest
 from training.config import from_table
 from training.display import Display
 from training.learner import Learner, TrainingError
@@ -102,10 +103,12 @@ def test_a_challenge_that_was_stopped_goes_on(policy_path, tmp_path, small_chall
         assert best_response.main(["--resume", stopped]) == 0
         assert len(results_of(paths["stopped"])) == number_of_results
     for name in best_response.RUNS:
-        ends = [next((path / name / "export").glob("*.safetensors")) for path in paths.values()]
-        tensors = [read_policy(end).tensors for end in ends]
-        for key, tensor in tensors[0].items():
-            np.testing.assert_array_equal(tensors[1][key], tensor)
+        found = [load_newest(path / name / "checkpoints") for path in paths.values()]
+        whole, resumed = (arrays for arrays, _, _ in found)
+        assert whole.keys() == resumed.keys()
+        for key, array in whole.items():
+            np.testing.assert_array_equal(resumed[key], array)
+        assert found[0][1]["updates"] == found[1][1]["updates"] >= 3
     assert best_response.main(["--resume", stopped]) == 0  # says it once more
     assert capsys.readouterr().out.count("best response to heuristic") >= 2
 
@@ -143,14 +146,50 @@ def test_a_wrong_target_start_or_folder_is_an_error_of_one_sentence(policy_path,
     assert f"--resume {tmp_path}" in capsys.readouterr().err
 
 
+def test_an_impossible_challenge_leaves_its_folder_free(tmp_path, capsys):
+    for impossible in (["--workers", "3"], ["--seed", "-1"]):
+        folder = tmp_path / "challenge"
+        assert best_response.main(["greedy", "--folder", str(folder), *impossible]) == 2
+        assert impossible[0].strip("-") in capsys.readouterr().err
+        assert not folder.exists()
+
+
+def test_damaged_results_are_named(tmp_path, capsys):
+    folder = tmp_path / "challenge"
+    best_response.begin(folder, best_response.Plan(("greedy",), 1.0, 4, 1, 2, 2, 2), None)
+    (folder / "results.json").write_text("[{")
+    assert best_response.main(["--resume", str(folder)]) == 1
+    assert "results.json is damaged" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
-    "arguments", [[], ["greedy", "--resume", "a"], ["--resume", "a", "--minutes", "5"]]
+    ("arguments", "word"),
+    [
+        ([], "--resume"),
+        (["greedy", "--resume", "a"], "--resume"),
+        (["--resume", "a", "--minutes", "5"], "--resume"),
+        (["greedy", "--minutes", "inf"], "--minutes"),
+        (["greedy", "--minutes", "nan"], "--minutes"),
+        (["greedy", "--players", "3", "--power-check"], "games of 4"),
+        (["greedy", "--deals", "1"], "--deals"),
+    ],
 )
-def test_a_challenge_is_begun_or_goes_on_but_not_both(arguments, capsys):
+def test_contradicting_or_impossible_arguments_of_a_challenge_are_a_usage_error(arguments, word, capsys):
     with pytest.raises(SystemExit) as stop:
         best_response.main(arguments)
     assert stop.value.code == 2
-    assert "--resume" in capsys.readouterr().err
+    assert word in capsys.readouterr().err
+
+
+def test_shipping_fails_before_the_games_not_after_them(policy_path, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(ship, "measure", lambda *_: pytest.fail("games were played"))
+    (tmp_path / "taken").write_text("")
+    arguments = [str(policy_path), "--folder", str(tmp_path / "taken")]
+    assert ship.main([*arguments, "name"]) == 3
+    assert "taken" in capsys.readouterr().err
+    assert ship.main([*arguments, ""]) == 2
+    assert ship.main([*arguments, "name", "--opponents", "random", "heuristik"]) == 2
+    assert "heuristik" in capsys.readouterr().err
 
 
 def test_the_policy_of_an_unfinished_run(tiny, tmp_path, capsys):

@@ -114,7 +114,7 @@ def test_advantages_equal_the_plain_recursion_on_random_rollouts():
         given["ends"][end, table] = True
         given["finals"][end, table, :players] = rng.dirichlet(np.ones(players))
         given["finals"][end, table, P : P + players] = rng.normal(size=players)
-    advantage, _, closed, _ = estimate(given, 0.8, weight)
+    advantage, targets, closed, _ = estimate(given, 0.8, weight)
     for table in range(20):
         end = int(np.flatnonzero(given["ends"][:, table])[0])
         for seat in range(players):
@@ -127,6 +127,27 @@ def test_advantages_equal_the_plain_recursion_on_random_rollouts():
             plain = reference.seat_advantages(values.tolist(), rewards, 0.0, 0.8)
             np.testing.assert_allclose(advantage[rows, table], plain, atol=1e-5)
             assert closed[rows, table].all()
+            wanted = np.zeros(
+                12
+            )  # the end as this seat sees it, and before it more and more of the forecast
+            for relative in range(players):
+                wanted[relative] = final[(seat + relative) % players]
+                wanted[P + relative] = final[P + (seat + relative) % players]
+            for row in reversed(rows):
+                np.testing.assert_allclose(targets[row, table], wanted, atol=1e-5)
+                wanted = 0.8 * wanted + 0.2 * given["outcomes"][row, table]
+
+
+def test_predicted_chances_are_a_softmax_over_the_seats_that_are_there():
+    rng = np.random.default_rng(4)
+    raw = (5 * rng.normal(size=(40, 12))).astype(np.float32)
+    players = np.arange(40) % 4 + 3
+    out = np.full((40, 12), 7.0, dtype=np.float32)
+    kernels.predict_outcomes(raw, players, out)
+    for row, n in enumerate(players):
+        chances = torch.softmax(torch.from_numpy(raw[row, :n]), dim=0).numpy()
+        expected = np.concatenate([chances, np.zeros(P - n), raw[row, P : P + n], np.zeros(P - n)])
+        np.testing.assert_allclose(out[row], expected, atol=1e-6)
 
 
 def minibatch(size, seed):

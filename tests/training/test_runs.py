@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from byzanz_env.agents import load
 from byzanz_env.agents.policy import read_policy
@@ -19,8 +20,11 @@ from tests.training.conftest import TINY
 from tests.training.kill_runs import many_kills
 from training.__main__ import main
 from training.config import to_table
+from training.display import Display
 from training.evaluate import WinShare
+from training.records import TensorBoard
 from training.runs import Run, RunError
+from training.train import Training
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,6 +108,48 @@ def test_a_resumed_run_may_change_what_its_checkpoints_do_not_depend_on(tmp_path
     assert lines[1]["learning_rate"] == pytest.approx(1e-4)
     policy = read_policy(folder / "export" / "tiny.safetensors")
     assert (policy.training["precision"], policy.evaluation["results"][0]["deals"]) == ("bf16", 3)
+
+
+def test_a_wrong_opponent_is_not_noted_in_a_run(tmp_path, capsys):
+    config = write_toml(tmp_path / "tiny.toml", {**TINY, "decisions": 1024})
+    folder = str(tmp_path / "run")
+    assert main([str(config), "--run", folder, "--hours", "0.0000001"]) == 0
+    assert main(["--resume", folder, "--set", "evaluation.opponents=['heuristik']"]) == 1
+    assert "heuristik" in capsys.readouterr().err
+    assert main(["--resume", folder]) == 0
+
+
+def test_the_best_on_the_way_counts_only_by_the_opponent_it_was_measured_with(tmp_path, tiny):
+    run = Run.create(tmp_path / "run", tiny())
+    training = Training(run, Display())
+    training._resume()
+    training.learner.update()
+    training.curves = TensorBoard(run)
+    training._evaluate()
+    training.curves.close()
+    training.best["share"] = 0.9
+    training.save()
+    training.learner.close()
+    for change, share in (("evaluation.deals=3", 0.9), ("evaluation.opponents=['random', 'greedy']", -1.0)):
+        run.change([change])
+        training = Training(run, Display())
+        training._resume()
+        assert training.best["share"] == share
+        assert training.best["update"] == 1
+        training.learner.close()
+    run.close()
+
+
+def test_what_is_shown_is_shown_as_it_is(capsys):
+    """Brackets in a path or a name are no markup."""
+    display = Display(Console(width=200))
+    share = WinShare("[/b]", 4, 2, 0.5, 0.1, 20.0)
+    display.say("go on with: python -m training --resume runs/lr[fast]")
+    display.evaluation([share])
+    display.results("[x]: one against copies", [share])
+    out = capsys.readouterr().out
+    for words in ("--resume runs/lr[fast]", "against 3 x [/b]", "[x]: one against copies", " 3 x [/b] "):
+        assert words in out
 
 
 def test_a_start_that_fails_does_not_block_the_next(tmp_path, capsys):

@@ -170,7 +170,7 @@ def main(words: list[str]) -> None:
     share, error = evaluate(agent_of(model), options.games)
     if options.out:
         export_model(model, options.out)
-    version = version_of("stable-baselines3", "sb3-contrib")
+    version = version_of("sb3-contrib")
     works = "MaskablePPO on ByzanzVecEnv and on single environments; export"
     finish(Result("sb3-contrib", version, "sb3.py", works, model.steps_per_second, share, 1.96 * error))
 
