@@ -194,13 +194,15 @@ def test_the_card_tells_of_the_policy_that_was_chosen_and_of_the_parts_before(tm
     """The best on the way is exported with its own numbers; a run that goes on from it adds them up."""
     table = {**TINY, "decisions": 3 * 512, "evaluation": {**TINY["evaluation"], "every": 512}}
     config = write_toml(tmp_path / "tiny.toml", table)
-    shares = iter([0.5, 0.4, 0.3, 0.0, 1.0])  # of three evaluations, then of both candidates: last, best
+    shares = iter(
+        [0.5, 0.4, 0.3, 0.0, 1.0, 0.9]
+    )  # three evaluations, the candidates last and best, the report
 
     def given(agent, opponent, players, *arguments, **options):
         return WinShare(opponent.name, players, 1, next(shares), 0.1, 20.0)
 
     monkeypatch.setattr("training.train.win_share", given)
-    monkeypatch.setattr("training.export.win_share", given)
+    monkeypatch.setattr("training.evaluate.win_share", given)
     assert main([str(config), "--run", str(tmp_path / "first")]) == 0
     path = tmp_path / "first" / "export" / "tiny.safetensors"
     first = read_policy(path)
