@@ -472,7 +472,7 @@ def test_search_plays_the_other_seats_as_it_is_told(others):
 
 
 def test_search_plays_scripted_seats_by_their_script():
-    """Nearly always to the same end: a search renames the goods, and by their names a script breaks ties."""
+    """Nearly always to the same end: a search renames goods, and scripts break ties by their names."""
     ours, greedy = PolicyAgent(make_policy(1)), load("greedy")
     ends = [last_rounds_in_thought(ours, greedy, seed) for seed in range(12)]
     assert sum(thought == real for thought, real in ends) >= 8
