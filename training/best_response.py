@@ -8,6 +8,10 @@ policy answer in the precision of the training (bfloat16 rounds); the share is a
 With `--power-check` the same training from the same start is also turned on the scripted `heuristic`; if it
 does not get far there, the first number says nothing.
 
+With `--search N` the challenger is measured once more, looking ahead in N short games before each decision,
+in which the others play as the target does: that finds what training did not. It may be asked for with
+`--resume`, too.
+
 A challenge is a folder: the plan, what the challengers start from, an ordinary run per target, and the
 results. One that was stopped goes on with `--resume FOLDER`.
 """
@@ -28,9 +32,11 @@ from typing import Any
 from byzanz_env.agents import load
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, read_policy, save_policy
 from byzanz_env.agents.policy_file import MAX_NAME
+from byzanz_env.agents.policy_search import PolicySearchAgent
 from byzanz_env.files import write_atomically
 from training.checkpoint import CheckpointError
 from training.config import Config, ConfigError, fill, from_table
+from training.evaluate import REPORT_SEED, win_share
 from training.learner import Learner, TrainingError
 from training.network import fits
 from training.runs import Run, RunError, lock
@@ -42,6 +48,7 @@ POWER_TARGET = "heuristic"
 POWER_SHARE = 0.65  # what the challenger must reach against the heuristic in games of four
 PLAN, START, RESULTS = "plan.json", "start.safetensors", "results.json"
 RUNS = ("challenger", "power-check")  # the folders of the runs
+AHEAD = "looking_ahead"  # in a result: the same challenger with `--search`
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,11 @@ def begin(folder: Path, plan: Plan, start: PolicyFile | None) -> None:
     _write(folder / PLAN, dataclasses.asdict(plan))
 
 
-def respond(folder: Path) -> None:
-    """Train and judge what the plan asks for and is not there yet; Ctrl-C leaves the rest for later."""
+def respond(folder: Path, budget: int = 0, deals: int = 0) -> None:
+    """Train and judge what the plan asks for and is not there yet; Ctrl-C leaves the rest for later.
+
+    With a `budget` challengers are also measured on so many `deals` while they look ahead.
+    """
     plan, start, results = read_plan(folder), read_start(folder), read_results(folder)
     handle = lock(folder)
     try:
@@ -86,6 +96,11 @@ def respond(folder: Path) -> None:
             results.append(result)
             _write(folder / RESULTS, results)  # after each, so that a stop does not lose the first
             report(result)
+        for name, result in zip(RUNS, results, strict=False):
+            if budget and result.get(AHEAD, {}).get("budget") != budget:
+                result[AHEAD] = _look_ahead(folder / name / "export", result, budget, deals)
+                _write(folder / RESULTS, results)
+                report(result)
     finally:
         os.close(handle)
     print(f"results, and the challengers as policy files, are in {folder}")
@@ -107,6 +122,15 @@ def _train_one(
         raise TrainingError(f"{error} (RUN is {folder / name}; after that, {go_on})") from None
     finally:
         run.close()
+
+
+def _look_ahead(exported: Path, result: dict[str, Any], budget: int, deals: int) -> dict[str, Any]:
+    """What a challenger wins that looks ahead and knows how the others play."""
+    target = load(result["target"])
+    challenger = PolicyAgent(read_policy(exported / f"{_label(result['target'])}.safetensors"))
+    agent = PolicySearchAgent(challenger, budget, others=target)
+    share = win_share(agent, target, result["players"], deals, REPORT_SEED, threads=2)
+    return {"budget": budget, **share.table()}
 
 
 def _config(plan: Plan, target: str, start: PolicyFile | None, start_path: Path) -> Config:
@@ -181,9 +205,16 @@ def report(result: dict[str, Any]) -> None:
         f"±{result['half_width']:.1%} of games with {result['players']} players, "
         f"{result['above_fair']:+.1%} against an even share"
     )
+    best = result["share"]
+    if ahead := result.get(AHEAD):
+        print(
+            f"looking ahead in {ahead['budget']} games before each decision it wins "
+            f"{ahead['share']:.1%} ±{ahead['half_width']:.1%} ({ahead['deals']} deals)"
+        )
+        best = max(best, ahead["share"])
     if result["target"] == POWER_TARGET and result["players"] == 4:  # what POWER_SHARE is for
-        missed = "MISSED: a low share against another target may only mean a weak training"
-        verdict = "holds" if result["share"] >= POWER_SHARE else missed
+        missed = "MISSED: a low share against another target may only mean a weak challenger"
+        verdict = "holds" if best >= POWER_SHARE else missed
         print(f"power check ({POWER_SHARE:.0%} against {POWER_TARGET}): {verdict}")
 
 
@@ -247,21 +278,27 @@ def main(arguments: list[str] | None = None) -> int:
         "--folder", type=Path, help="where it is kept (default: runs/against-NAME-DATE-TIME)"
     )
     parser.add_argument("--resume", type=Path, metavar="FOLDER", help="go on with one that was stopped")
+    parser.add_argument("--search", type=int, default=0, metavar="N", help="also look ahead in N games")
+    parser.add_argument("--search-deals", type=int, default=100, help="to measure that on (default 100)")
     chosen = parser.parse_args(arguments)
     if (chosen.target is None) == (chosen.resume is None):
         parser.error("name a target, or a challenge with --resume")
     if chosen.resume and any(
-        value != parser.get_default(name) for name, value in vars(chosen).items() if name != "resume"
+        value != parser.get_default(name)
+        for name, value in vars(chosen).items()
+        if name not in ("resume", "search", "search_deals")
     ):
-        parser.error("--resume goes on with the plan in the folder, so it takes nothing else")
+        parser.error("--resume goes on with the plan in the folder: beside it only --search can be given")
+    if chosen.search < 0:
+        parser.error("--search must be 0 or more")
     if not (chosen.minutes > 0 and math.isfinite(chosen.minutes)):
         parser.error(f"--minutes must be a number above 0, not {chosen.minutes}")
     if chosen.power_check and chosen.players != 4:
         parser.error("the power check is defined for games of 4: leave out --power-check or --players")
-    if min(chosen.deals, chosen.choose_deals) < 2:
-        parser.error("--deals and --choose-deals must be at least 2: one deal gives no interval")
+    if min(chosen.deals, chosen.choose_deals, chosen.search_deals) < 2:
+        parser.error("the numbers of deals must be at least 2: one deal gives no interval")
     try:
-        respond(chosen.resume or _begin(chosen))
+        respond(chosen.resume or _begin(chosen), chosen.search, chosen.search_deals)
     except (RuntimeError, CheckpointError) as error:
         return _complain(error, 1)
     except ValueError as error:

@@ -140,6 +140,12 @@ def _responses(responses: Sequence[Mapping[str, Any]]) -> list[str]:
             f"{found['decisions']:,} | {found['start']} | {found['share']:.1%} | "
             f"±{found['half_width']:.1%} | {1 / found['players']:.1%} |"
         )
+        if ahead := found.get("looking_ahead"):
+            lines.append(
+                f"| {found['players']} | {found['opponent']} | | | the same, looking ahead in "
+                f"{ahead['budget']} games | {ahead['share']:.1%} | ±{ahead['half_width']:.1%} | "
+                f"{1 / found['players']:.1%} |"
+            )
     return lines
 
 

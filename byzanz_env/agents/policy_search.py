@@ -4,11 +4,14 @@ The candidates are the likeliest actions of the policy; in an auction they are t
 policy's best raise as a whole, so that a half laid raise is always continued in the same way. Every
 candidate is played in the same re-dealt worlds, all seats by the policy, to the end of the round; there the
 outcome head says who will win. The policy's own choice is left only on evidence.
+
+`others` makes it a response to somebody: the other seats play like that agent, and the outcome head is
+asked at the searcher's own first decision of the next round.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,7 +19,10 @@ from byzanz_env._jit import njit
 from byzanz_env._random import derive_seed
 from byzanz_env.agents.network import MAX_WIDTH, NUM_OUTCOMES, SCRATCH_ROWS, forward_row
 from byzanz_env.agents.policy import PolicyAgent, _answer, _CanonicalView
+from byzanz_env.agents.scripted import ScriptedAgent
 from byzanz_env.decisions import Agent, Decisions
+from byzanz_env.games.byzanz.bidding import SHEET
+from byzanz_env.games.byzanz.bots import choose_scripted
 from byzanz_env.games.byzanz.engine import STATE, State, skip_forced, step, win_shares
 from byzanz_env.games.byzanz.observe import OBSERVATION_SIZE, OFFSETS, encode
 from byzanz_env.games.byzanz.redeal import redeal
@@ -32,18 +38,22 @@ from byzanz_env.games.byzanz.rules import (
     OVER,
 )
 from byzanz_env.games.byzanz.symmetry import canonicalise, relabel_state
+from byzanz_env.games.byzanz.valuation import load_valuation
 
 EVIDENCE: Final = 1.0  # standard errors by which another candidate must be ahead
 MAX_CANDIDATES: Final = 4
 WORTH_A_LOOK: Final = 0.02  # probability
 MAX_SEQUENCE: Final = 16  # cards of a raise and its commit
 NO_ACTION: Final = -1
+AS_ITSELF, AS_POLICY, AS_SCRIPTED = 0, 1, 2  # how the other seats play in a search
 
 
 class PolicySearchAgent:
     """A policy as prior, rollout guide and judge of a shallow search."""
 
-    def __init__(self, policy: Agent, budget: int, name: str | None = None) -> None:
+    def __init__(
+        self, policy: Agent, budget: int, name: str | None = None, others: Agent | None = None
+    ) -> None:
         if not isinstance(policy, PolicyAgent):
             raise ValueError(f"{policy.name} is no policy file: only a policy can search with +search")
         architecture = policy.policy.architecture
@@ -52,6 +62,7 @@ class PolicySearchAgent:
         self.policy = policy
         self.budget = budget
         self.name = name or f"{policy.name}+search:{budget}"
+        self._others = _model_of(policy, others)
 
     @property
     def sha256(self) -> str:
@@ -97,6 +108,7 @@ class PolicySearchAgent:
             network.parameters,
             network.sizes,
             network.tanh,
+            self._others,
             chosen,
         )
         return chosen
@@ -104,6 +116,18 @@ class PolicySearchAgent:
     def evaluate(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray | None]:
         """Probabilities and chances of the policy itself."""
         return self.policy.evaluate(decisions)
+
+
+def _model_of(policy: PolicyAgent, others: Agent | None) -> tuple[Any, ...]:
+    """How the other seats play, for compiled code: a kind, a network, the weights of a script."""
+    network, valuation, kind = policy.network, load_valuation("heuristic"), AS_ITSELF
+    if isinstance(others, PolicyAgent) and others.policy.architecture.canonical:
+        network, kind = others.network, AS_POLICY
+    elif isinstance(others, ScriptedAgent):
+        valuation, kind = others.valuation, AS_SCRIPTED
+    elif others is not None:
+        raise ValueError(f"{others.name} cannot be looked ahead for: only a policy or a scripted agent can")
+    return kind, network.parameters, network.sizes, network.tanh, valuation, np.zeros(1, dtype=SHEET)
 
 
 def _raise_is_under_way(observations: np.ndarray) -> np.ndarray:
@@ -123,6 +147,7 @@ def _search_rows(
     parameters: np.ndarray,
     sizes: np.ndarray,
     tanh: bool,
+    others: tuple[Any, ...],
     chosen: np.ndarray,
 ) -> None:
     candidates = np.empty((MAX_CANDIDATES, MAX_SEQUENCE), dtype=np.int64)
@@ -147,7 +172,9 @@ def _search_rows(
             redeal(work[0], seat, derive_seed(int(seeds[row]), 77, world))
             for i in range(count):
                 work[1] = work[0]
-                values[i] = _play_candidate(work[1], candidates[i], seat, parameters, sizes, tanh, desk)
+                values[i] = _play_candidate(
+                    work[1], candidates[i], seat, parameters, sizes, tanh, others, desk
+                )
                 gain = values[i] - values[0]
                 sums[i] += gain
                 squares[i] += gain * gain
@@ -230,10 +257,12 @@ def _play_candidate(
     parameters: np.ndarray,
     sizes: np.ndarray,
     tanh: bool,
+    others: tuple[Any, ...],
     desk: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
 ) -> float:
-    """Play a candidate, then the policy for everybody to the end of the round; the seat's chance to win."""
+    """Play a candidate, then everybody by a policy to the end of the round; the seat's chance to win."""
     observation, mask, logits, outcome, scratch = desk
+    kind, their_parameters, their_sizes, their_tanh, valuation, sheets = others
     this_round = int(s.round_number)
     for action in sequence:
         if action == NO_ACTION:
@@ -246,10 +275,26 @@ def _play_candidate(
             win_shares(s, shares)
             return float(shares[seat])
         encode(s, int(s.seat), observation)
+        if kind == AS_SCRIPTED and s.seat != seat:
+            step(s, choose_scripted(observation, mask, valuation, sheets[0]))
+            continue
         canonicalise(s, observation, mask)
-        forward_row(observation, mask, parameters, sizes, tanh, True, scratch, logits, outcome)
-        if int(s.round_number) > this_round:
-            return _chance(outcome, int(s.players), seat - int(s.seat))
+        if kind == AS_POLICY and s.seat != seat:
+            forward_row(
+                observation,
+                mask,
+                their_parameters,
+                their_sizes,
+                their_tanh,
+                False,
+                scratch,
+                logits,
+                outcome,
+            )
+        else:
+            forward_row(observation, mask, parameters, sizes, tanh, True, scratch, logits, outcome)
+            if int(s.round_number) > this_round:
+                return _chance(outcome, int(s.players), seat - int(s.seat))
         best = 0
         for action in range(NUM_ACTIONS):
             if logits[action] > logits[best]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from byzanz_env.agents import load
+from byzanz_env._jit import njit
+from byzanz_env.agents import load, policy_search
 from byzanz_env.agents.network import Architecture, Network
 from byzanz_env.agents.policy import PolicyAgent, PolicyFile, PolicyFileError, read_policy, save_policy
 from byzanz_env.agents.policy_search import PolicySearchAgent
@@ -436,6 +437,60 @@ def test_search_is_legal_repeats_and_never_sees_hidden_cards():
             one = decisions_of(part[:1], True)
             assert agent.act(one)[0] == answers[0]
     assert asked_before > 50
+
+
+def last_round(players, seed):
+    """The first decision of the last round of a game that the heuristic plays."""
+    games, agent = deal(players, 1, seed), load("heuristic")
+    for part, _, _ in play(agent, games):
+        if part[0]["round_number"] == rules.ROUNDS[players] - 1:
+            return part.copy()
+    raise AssertionError("no last round")
+
+
+def last_rounds_in_thought(ours, others, seed):
+    """Points at the end: as the search plays the last round, and as the agents themselves play it."""
+    search, network = PolicySearchAgent(ours, 8, others=others), ours.network
+    games = last_round(4, seed)
+    seat, by_hand = int(games[0]["seat"]), games.copy()
+    value = play_candidate(games, seat, network.parameters, network.sizes, network.tanh, search._others)
+    while by_hand[0]["phase"] != rules.OVER:
+        agent = ours if others is None or by_hand[0]["seat"] == seat else others
+        engine.step(by_hand[0], int(agent.act(decisions_of(by_hand))[0]))
+    shares = np.zeros(rules.MAX_PLAYERS)
+    engine.win_shares(games[0], shares)
+    assert value == shares[seat]
+    return games[0]["points"].tolist(), by_hand[0]["points"].tolist()
+
+
+@pytest.mark.parametrize("others", [None, PolicyAgent(make_policy(2))])
+def test_search_plays_the_other_seats_as_it_is_told(others):
+    """Move by move, to the end of the last round."""
+    ends = [last_rounds_in_thought(PolicyAgent(make_policy(1)), others, seed) for seed in range(6)]
+    assert all(thought == real for thought, real in ends)
+    assert len({tuple(real) for _, real in ends}) > 1
+
+
+def test_search_plays_scripted_seats_by_their_script():
+    """Nearly always to the same end: a search renames goods, and scripts break ties by their names."""
+    ours, greedy = PolicyAgent(make_policy(1)), load("greedy")
+    ends = [last_rounds_in_thought(ours, greedy, seed) for seed in range(12)]
+    assert sum(thought == real for thought, real in ends) >= 8
+    others = [last_rounds_in_thought(ours, load("heuristic"), seed) for seed in range(12)]
+    assert sum(thought == real for (thought, _), (_, real) in zip(others, ends, strict=True)) < 4
+
+
+@njit
+def play_candidate(games, seat, parameters, sizes, tanh, others):
+    nothing_first = np.full(1, policy_search.NO_ACTION)
+    return policy_search._play_candidate(
+        games[0], nothing_first, seat, parameters, sizes, tanh, others, policy_search._new_desk()
+    )
+
+
+def test_search_cannot_look_ahead_for_everybody():
+    with pytest.raises(ValueError, match="ismcts:8 cannot be looked ahead for"):
+        PolicySearchAgent(PolicyAgent(make_policy()), 8, others=load("ismcts:8"))
 
 
 def test_search_needs_a_policy_with_an_outcome_head(tmp_path):

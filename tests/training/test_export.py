@@ -64,7 +64,7 @@ def results_of(folder):
     return json.loads((folder / "results.json").read_text())
 
 
-def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, small_challenges, capsys):
+def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, small_challenges, monkeypatch, capsys):
     folder = tmp_path / "challenge"
     assert best_response.main([str(policy_path), *CHALLENGE, "--folder", str(folder)]) == 0
     first, second = results_of(folder)
@@ -81,6 +81,14 @@ def test_a_challenger_is_trained_and_reported(policy_path, tmp_path, small_chall
     assert challenger.architecture == target.architecture
     assert challenger.training["began_as"]["sha256"] == target.sha256
     assert "power check" in capsys.readouterr().out
+    ahead = ["--resume", str(folder), "--search", "8", "--search-deals", "2"]
+    for _ in range(2):  # the second time it is known
+        assert best_response.main(ahead) == 0
+        assert capsys.readouterr().out.count("looking ahead in 8 games") == 2
+        monkeypatch.setattr(best_response, "_look_ahead", lambda *_: pytest.fail("measured again"))
+    for result in results_of(folder):
+        assert (result["looking_ahead"]["budget"], result["looking_ahead"]["deals"]) == (8, 2)
+        assert result["looking_ahead"]["opponent"] == result["opponent"]
 
 
 def test_a_challenge_that_was_stopped_goes_on(policy_path, tmp_path, small_challenges, monkeypatch, capsys):
@@ -281,6 +289,7 @@ def test_what_challengers_achieved_is_added_to_a_card_and_the_rest_is_kept(polic
     before = read_policy(path)
     row = {"target": "small", "minutes": 60.2, "decisions": 12_345_678, "start": "the weights of small"}
     row |= {"opponent": "small", "players": 4, "share": 0.3111, "half_width": 0.009}
+    row["looking_ahead"] = {"budget": 64, "share": 0.3333, "half_width": 0.05}
     for content, words in (("{", "Expecting"), ("[]", "no challenger of small")):
         results.write_text(content)
         assert ship.main([str(path), *more, "--responses", str(results)]) == 2
@@ -295,6 +304,7 @@ def test_what_challengers_achieved_is_added_to_a_card_and_the_rest_is_kept(polic
     line = "| 4 | small | 60 | 12,345,678 | the weights of small | 31.1% | ±0.9% | 25.0% |"
     card = (folder / "small.md").read_text()
     assert line in card
+    assert "| the same, looking ahead in 64 games | 33.3% | ±5.0% | 25.0% |" in card
     assert card == export.card(after, "small")
 
 
