@@ -62,7 +62,7 @@ class PolicySearchAgent:
         self.policy = policy
         self.budget = budget
         self.name = name or f"{policy.name}+search:{budget}"
-        self._others = _model_of(policy, others)
+        self._model = _model_of(policy, others)
 
     @property
     def sha256(self) -> str:
@@ -108,10 +108,14 @@ class PolicySearchAgent:
             network.parameters,
             network.sizes,
             network.tanh,
-            self._others,
+            self._others(),
             chosen,
         )
         return chosen
+
+    def _others(self) -> tuple[Any, ...]:
+        """How the other seats play, with a sheet for scripts to write on: threads must not share one."""
+        return (*self._model, np.zeros(1, dtype=SHEET))
 
     def evaluate(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray | None]:
         """Probabilities and chances of the policy itself."""
@@ -119,7 +123,7 @@ class PolicySearchAgent:
 
 
 def _model_of(policy: PolicyAgent, others: Agent | None) -> tuple[Any, ...]:
-    """How the other seats play, for compiled code: a kind, a network, the weights of a script."""
+    """For compiled code: how the other seats play, a network, and the weights of a script."""
     network, valuation, kind = policy.network, load_valuation("heuristic"), AS_ITSELF
     if isinstance(others, PolicyAgent) and others.policy.architecture.canonical:
         network, kind = others.network, AS_POLICY
@@ -127,7 +131,7 @@ def _model_of(policy: PolicyAgent, others: Agent | None) -> tuple[Any, ...]:
         valuation, kind = others.valuation, AS_SCRIPTED
     elif others is not None:
         raise ValueError(f"{others.name} cannot be looked ahead for: only a policy or a scripted agent can")
-    return kind, network.parameters, network.sizes, network.tanh, valuation, np.zeros(1, dtype=SHEET)
+    return kind, network.parameters, network.sizes, network.tanh, valuation
 
 
 def _raise_is_under_way(observations: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
 import numpy as np
@@ -453,7 +454,7 @@ def last_rounds_in_thought(ours, others, seed):
     search, network = PolicySearchAgent(ours, 8, others=others), ours.network
     games = last_round(4, seed)
     seat, by_hand = int(games[0]["seat"]), games.copy()
-    value = play_candidate(games, seat, network.parameters, network.sizes, network.tanh, search._others)
+    value = play_candidate(games, seat, network.parameters, network.sizes, network.tanh, search._others())
     while by_hand[0]["phase"] != rules.OVER:
         agent = ours if others is None or by_hand[0]["seat"] == seat else others
         engine.step(by_hand[0], int(agent.act(decisions_of(by_hand))[0]))
@@ -478,6 +479,16 @@ def test_search_plays_scripted_seats_by_their_script():
     assert sum(thought == real for thought, real in ends) >= 8
     others = [last_rounds_in_thought(ours, load("heuristic"), seed) for seed in range(12)]
     assert sum(thought == real for (thought, _), (_, real) in zip(others, ends, strict=True)) < 4
+
+
+def test_search_in_two_threads_is_that_of_one():
+    """One agent may be asked by several threads at once; what it writes on belongs to each call."""
+    agent = PolicySearchAgent(PolicyAgent(make_policy(1)), 60, others=load("heuristic"))
+    asked = [decisions_of(deal(4, 12, seed), with_games=True) for seed in range(0, 240, 12)]
+    alone = [agent.act(decisions) for decisions in asked]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(agent.act, asked))
+    np.testing.assert_array_equal(np.concatenate(together), np.concatenate(alone))
 
 
 @njit

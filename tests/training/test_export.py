@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from byzanz_env.agents import Decisions, load
 from byzanz_env.agents.policy import PolicyFile, read_policy, save_policy
-from training import best_response, comparison, export, onnx, ship, snapshot, throughput
+from byzanz_env.envs.batch import BatchEnv
+from training import best_response, ceiling, comparison, export, onnx, ship, snapshot, throughput
 from training.checkpoint import load_newest
 from training.config import from_table
 from training.display import Display
@@ -187,6 +189,21 @@ def test_contradicting_or_impossible_arguments_of_a_challenge_are_a_usage_error(
         best_response.main(arguments)
     assert stop.value.code == 2
     assert word in capsys.readouterr().err
+
+
+def test_who_peeks_wins_more_than_who_does_not(capsys):
+    """Among copies of itself a policy wins an even share; with the hidden cards before its eyes, more."""
+    assert ceiling.main(["quick", "quick", "--deals", "25"]) == 0
+    said = capsys.readouterr().out
+    assert float(said.partition("wins ")[2].partition("%")[0]) > 32
+    agent = ceiling.PeekingAgent(load("quick"), load("heuristic"))
+    env = BatchEnv(1, 4, seed=1)
+    env.reset()
+    blind = Decisions(env.observations, env.action_masks, np.zeros(1, dtype=np.int64))
+    with pytest.raises(ValueError, match="nothing to peek at"):
+        agent.act(blind)
+    assert ceiling.main(["heuristic", "quick"]) == 2
+    assert "no policy file" in capsys.readouterr().err
 
 
 def test_shipping_fails_before_the_games_not_after_them(policy_path, tmp_path, monkeypatch, capsys):
